@@ -17,10 +17,11 @@ from .base import Embedder, EntailmentModel, LanguageModel, Reranker, TokenEmbed
 from .connectors.base import Connector, ListingFailed
 from .connectors.local_folder import FolderConnector
 from .connectors.website import WebsiteConnector
-from .embedders import multilingual
+from .embedders import minilm_files, multilingual
 from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
 from .embedders.openai import OpenAIEmbedder
+from .entailment.answer_check import AnswerCheck
 from .entailment.remote import RemoteEntailmentModel
 from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, is_reachable
@@ -70,6 +71,14 @@ def local_embedder() -> LocalEmbedder:
 def multilingual_embedder() -> MultilingualEmbedder:
     """Return the multilingual embedder of this machine's CPU, one per process."""
     return MultilingualEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
+
+
+@functools.cache
+def answer_check() -> AnswerCheck | None:
+    """Return the model that judges quoted answers, one per process; None if the local model is not installed."""
+    if not minilm_files.is_installed():
+        return None
+    return AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,10 +1,13 @@
 """Does before the first request what a web process would otherwise do during it: seconds of imports and of loading."""
 
+import contextlib
+
 from django.conf import settings
 from django.db import connection
 from django.urls import get_resolver
 
-from rag.providers import load_before_fork
+from rag.errors import ProviderFailed
+from rag.providers import load_before_fork, provider_factory
 from rag.services.operations import readiness_checks
 
 
@@ -21,6 +24,12 @@ def import_libraries() -> None:
 
 
 def load_models() -> None:
-    """Load the local embedding model, if new data sources use it. It belongs to one process."""
+    """Load the local embedding model, if new data sources use it. It belongs to one process.
+
+    The model that checks quoted answers is only built, if that was not done before: it is loaded for the first of them.
+    """
     readiness_checks.check_components()
+    if not settings.LLM_MODEL and (answer_check := provider_factory.answer_check()):
+        with contextlib.suppress(ProviderFailed, OSError):  # the first answer tries again, and logs the reason
+            answer_check.build()
     connection.close()

@@ -44,8 +44,8 @@ def main() -> None:
                 slowest = max(of_topic, key=lambda cell: cell["p95"])
                 everything = next(cell for cell in of_topic if cell["label"] == "100 % mixed, permissions")
                 print(
-                    f"{topic}: largest p95 {slowest['p95']:.1f} ms, {slowest['p95'] / everything['p95']:.1f} times that "
-                    f"of all ({slowest['label']})"
+                    f"{topic}: largest p95 {slowest['p95']:.1f} ms, {slowest['p95'] / everything['p95']:.1f} times "
+                    f"that of all ({slowest['label']})"
                 )
 
 

@@ -48,6 +48,7 @@ from .find_passages_to_answer import add_probability_of_parts, find_passages_to_
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
+from .quote_checks.answers_question import probably_answer
 from .quote_checks.find_quote_evidence import find_quote_evidence
 from .quote_checks.required_facts import has_required_facts
 from .verify_citations import CitedAnswer, extract_citations
@@ -143,7 +144,10 @@ def _generate_answer(
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
-    if generation.quotes is not None and not has_required_facts(question.text, generation, grounding.gaps):
+    if generation.quotes is not None and not (
+        has_required_facts(question.text, generation, grounding.gaps)
+        and probably_answer(question.text, generation, grounding.score)
+    ):
         answer = decline_without_facts(question.text, context, grounding, options)
         yield answer.text
         return answer

@@ -18,6 +18,7 @@ from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 from .group_by_length import group_by_length
 from .minilm_files import find_model_folder, graph_file
+from .onnx_session import open_session
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -174,17 +175,7 @@ class LocalEmbedder:
             OSError: If the model's graph cannot be written or read.
             RuntimeError: If the library refuses the graph.
         """
-        # Half a second of import that a process without embeddings does not pay.
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        # Threads that spin while they wait would take the cores from the database and the web server.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # The stored graph is optimized already.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        return onnxruntime.InferenceSession(str(graph_file(self._cache)), options, providers=["CPUExecutionProvider"])
+        return open_session(graph_file(self._cache), threads=self._threads, is_optimized=True)
 
 
 def binarize(token_vectors: TokenVectors) -> TokenSignatures:

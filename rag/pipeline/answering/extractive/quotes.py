@@ -28,3 +28,9 @@ class Quote:
     is_in_section: bool
     heading: str = ""
     question: str = ""
+
+
+def nearest_heading(quote: Quote) -> str:
+    """Return the nearest heading above a quote, without marks; empty if there is none."""
+    headings = quote.citations[0].passage.headings
+    return (quote.heading or (headings[-1] if headings else "")).strip("#=* ")

@@ -10,7 +10,7 @@ from rag.pipeline.answering.extractive.question.answer_types import (
     has_count,
 )
 from rag.pipeline.answering.extractive.question.question_type import is_negated, is_procedure
-from rag.pipeline.answering.extractive.quotes import Quote
+from rag.pipeline.answering.extractive.quotes import nearest_heading
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
@@ -46,8 +46,8 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         has_count=has_count(generation.quoted_text, query, first.citations[0].passage.lang if first else ""),
         says_what_is_sought=first is None or says_what_is_sought(query, generation.quoted_text),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),
-        has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
-        has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),
+        has_all_steps=first is None or not (is_procedure(query) and _STEP.match(nearest_heading(first))),
+        has_same_negation=first is None or _has_same_negation(query, nearest_heading(first), citations),
         is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
         is_for_english=is_english(query),
         is_measured=CONFIDENCE_UNKNOWN not in grounding.warnings,
@@ -57,12 +57,6 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
 def _relevance(passage: Passage) -> float:
     """Return the relevance of a passage; 1 if it is not that of late interaction, which is compared with a limit."""
     return 1.0 if passage.maxsim is None else passage.relevance
-
-
-def _heading(quote: Quote) -> str:
-    """Return the nearest heading above a quote, without marks; empty if there is none."""
-    headings = quote.citations[0].passage.headings
-    return (quote.heading or (headings[-1] if headings else "")).strip("#=* ")
 
 
 def _has_same_negation(query: str, heading: str, citations: Sequence[Citation]) -> bool:

@@ -1,0 +1,60 @@
+"""Step: a question and the quotes for it -> whether a model that reads both finds that they probably answer it."""
+
+import structlog
+
+from rag.errors import ProviderFailed
+from rag.pipeline.answering.extractive.question.answer_types import expected_answer_type
+from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
+from rag.pipeline.answering.extractive.quotes import Quote, nearest_heading
+from rag.pipeline.answering.generate import PreparedGeneration
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
+from rag.pipeline.grounding.gaps import share_in_quotes
+from rag.providers import provider_factory
+from rag.text.question_language import is_english
+
+logger = structlog.get_logger(__name__)
+
+# The logit below which quotes are not shown as an answer: if the question asks for a time, a price or the like, and for
+# all others, which have more answers in other words (docs/decisions/0087-answer-check.md).
+_MIN_LOGIT_FOR_VALUE, _MIN_LOGIT = -2.5, -3.0
+# From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
+_MAX_DOUBTFUL = 0.9
+# The model reads no more of the quotes.
+_MAX_CHARACTERS = 500
+
+
+def probably_answer(query: str, generation: PreparedGeneration, probability: float) -> bool:
+    """Return False if the quotes of an extractive answer probably do not answer the question.
+
+    Args:
+        query: The question.
+        generation: The answer with its quotes.
+        probability: The probability that the passages contain the answer, 0…1.
+
+    Returns:
+        False if a model finds so. True if this is not judged: if the question or the first quote is in another language
+        than English, without the local model, if the probability is high, for questions of yes or no, and if quotes and
+        headings have no word of the question: then the model cannot tell other words from another subject.
+    """
+    first, model = generation.first_quote, provider_factory.answer_check()
+    if first is None or model is None or not _can_be_judged(query, generation, first, probability):
+        return True
+    limit = _MIN_LOGIT if expected_answer_type(query) is None else _MIN_LOGIT_FOR_VALUE
+    try:
+        return model.logit(query, _with_heading(first, generation.quoted_text)) >= limit
+    except ProviderFailed as error:
+        logger.warning("answer_check_skipped", reason=error.message)
+        return True
+
+
+def _can_be_judged(query: str, generation: PreparedGeneration, first: Quote, probability: float) -> bool:
+    if probability >= _MAX_DOUBTFUL or is_yes_or_no(query) or not is_english(query):
+        return False
+    if is_in_other_language(query, [first.citations[0].passage]):
+        return False
+    return share_in_quotes(query, generation.quotes or (), generation.headings) > 0
+
+
+def _with_heading(first: Quote, text: str) -> str:
+    """Return the beginning of the quotes below the heading of the first one."""
+    return "\n".join(filter(None, (nearest_heading(first), text[:_MAX_CHARACTERS])))

@@ -1,0 +1,115 @@
+"""Which quotes a model finds not to answer a question: those about the right thing that say something else of it."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from rag.errors import EntailmentFailed
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
+from rag.pipeline.answering.generate import PreparedGeneration
+from rag.pipeline.answering.quote_checks.answers_question import probably_answer
+from rag.providers import provider_factory
+from rag.providers.entailment.answer_check import AnswerCheck
+from tests.support.passages import passage
+
+MARIMBA = "The marimba is lent by Ms Novak, who is in the office on Tuesdays."
+WEIGHT = "How much does the marimba weigh?"
+
+
+def is_answer(question: str, text: str, probability: float = 0.6, **fields: object) -> bool:
+    quotes = extract_quotes(question, [passage(text, **fields)])
+    citations = tuple(citation for quote in quotes for citation in quote.citations)
+    quoted = "\n".join(quote.text for quote in quotes)
+    generation = PreparedGeneration(
+        EXTRACTIVE_MODEL, iter(()), quotes=citations, quoted_text=quoted, first_quote=quotes[0] if quotes else None
+    )
+    return probably_answer(question, generation, probability)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who lends the marimba?", MARIMBA),
+        (WEIGHT, "The marimba weighs 70 kg."),
+        ("Who leads the choir?", "The choir is led by Ms Novak."),
+        ("Are dogs allowed in the hut?", "Animals must stay outside."),
+        ("Can I pay by card?", "No, we only take cash."),
+        ("How do I delete a document?", "Send `DELETE /api/rag/documents/{id}`."),
+        ("wifi password?", "The password of the wireless network is on the notice board."),
+        ("What does E-27 mean?", "E-27: the filter is blocked. Clean it."),
+        ("When do I have to check out of the room?", "Please leave it by 10 am."),
+    ],
+)
+def test_answers_are_shown(question: str, text: str) -> None:
+    assert is_answer(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (WEIGHT, MARIMBA),
+        ("How old is the lift?", "The lift has a yellow button that calls the engineer."),
+        ("How big is the main hall?", "The main hall is led by Peter Keller, and closed on Mondays."),
+        ("What colour is the canoe?", "The canoe costs 12 euros a day."),
+    ],
+)
+def test_what_says_something_else_is_not_shown(question: str, text: str) -> None:
+    assert not is_answer(question, text)
+
+
+def test_quotes_with_high_probability_are_not_judged() -> None:
+    assert not is_answer(WEIGHT, MARIMBA, 0.89)
+    assert is_answer(WEIGHT, MARIMBA, 0.9)
+
+
+def test_questions_of_yes_or_no_are_not_judged() -> None:
+    assert is_answer("Is the marimba heavy?", MARIMBA)
+
+
+def test_the_heading_is_read_with_the_quote() -> None:
+    """What a quote is about is often only in its heading."""
+    question, headings = "How heavy is the coffee machine?", ("Coffee machine",)
+    assert is_answer(question, "It weighs 2.8 kg.", headings=headings)
+    assert not is_answer(question, "It is open on Mondays.", headings=headings)
+    assert is_answer(question, "It is open on Mondays."), "nothing says what it is"
+
+
+def test_quotes_in_other_words_are_not_judged() -> None:
+    assert is_answer("When must we leave?", "Please check out by 10 am.")
+
+
+def test_other_languages_are_not_judged() -> None:
+    assert is_answer("Wie schwer ist die Marimba?", MARIMBA)
+    assert is_answer(WEIGHT, "Die Marimba verleiht Frau Novak.", lang="de")
+
+
+def test_without_the_model_quotes_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_factory, "answer_check", lambda: None)
+    assert is_answer(WEIGHT, MARIMBA)
+
+
+def test_if_the_model_fails_quotes_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / cached_folder_name()
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"broken")
+    broken = AnswerCheck(cache=tmp_path, threads=1)
+    with pytest.raises(EntailmentFailed, match="cannot be loaded"):
+        broken.logit("Why?", "Because.")
+    monkeypatch.setattr(provider_factory, "answer_check", lambda: broken)
+    assert is_answer(WEIGHT, MARIMBA)
+
+
+def cached_folder_name() -> str:
+    AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1).build()
+    (folder,) = settings.RAG_MODEL_CACHE_FOLDER.glob("answer-check.v*")
+    return str(folder.name)
+
+
+def test_texts_of_any_length_are_judged() -> None:
+    model = AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
+    for question, text in [("", ""), ("a " * 3000, ""), ("", "b " * 3000), ("a " * 3000, "b " * 3000), ("?", "!")]:
+        assert -20 < model.logit(question, text) < 20
+    assert model.logit("Who leads the choir?", "Ms Novak." + " It rains." * 500) == model.logit(
+        "Who leads the choir?", "Ms Novak." + " It rains." * 600
+    )
