@@ -76,7 +76,7 @@ def _by_sentence(text: Text, content: str, signatures: TokenSignatures) -> Embed
         (start - offset, end - offset, row) for start, end, row in provider_factory.local_embedder().token_rows(content)
     ]
     spans, sentences = [], []
-    for first, last in _sentences(text.text):
+    for first, last in sentence_spans(text.text):
         rows = sorted({row for start, end, row in tokens if first <= start and end <= last})
         if rows:
             spans.append((first, last))
@@ -84,7 +84,8 @@ def _by_sentence(text: Text, content: str, signatures: TokenSignatures) -> Embed
     return EmbeddedText(text.group, signatures, sentences, spans)
 
 
-def _sentences(text: str) -> list[tuple[int, int]]:
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return where each sentence begins and ends, in characters. Very short ones are left out."""
     ends = sorted(
         {(match.start(), match.end()) for ending in (_BLOCK_END, _SENTENCE_END) for match in ending.finditer(text)}
     )

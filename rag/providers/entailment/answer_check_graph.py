@@ -2,7 +2,7 @@
 
 It is all-MiniLM-L6-v2, trained further to read both together: answer_check.npz has the differences of its layers, as
 products of two narrow matrices (Hu et al. 2022), and one linear layer on the mean of the tokens. `python -m
-benchmarks.training` does not train it (docs/decisions/0087-answer-check.md). Inputs: input_ids and token_type_ids,
+benchmarks.training.answer_check` trains it (docs/decisions/0087-answer-check.md). Inputs: input_ids and token_type_ids,
 int64 (1, tokens). Output: logit, float32 (1, 1).
 """
 
