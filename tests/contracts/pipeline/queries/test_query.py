@@ -211,3 +211,13 @@ def test_a_question_for_what_no_quote_has_is_declined(live_world: World, member:
     assert body["answer"].startswith("No passage clearly answers this question. The closest passage is in “")
     reply = ask(member, query="What is the phone number that I call at night?", strictMode=True)
     assert (reply.status, reply.body["error"]) == (422, "INSUFFICIENT_CONTEXT")
+
+
+def test_a_question_for_something_else_of_the_same_thing_is_declined(live_world: World, member: Client) -> None:
+    text = "# House\n\n## Main hall\n\nThe main hall is led by Peter Keller, and closed on Mondays."
+    ingest_text(live_world.source("rules"), "/rules.md", text)
+    assert ask(member, query="Who leads the main hall?").body["confidence"] > 0
+    body = ask(member, query="When was the main hall built?").body
+    assert body["groundingScore"] > 1 / 3, "the passage has words of the question"
+    assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
+    assert "The main hall is led by Peter Keller" in body["answer"], "the closest passage is shown"
