@@ -5,6 +5,7 @@ to it.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -16,6 +17,7 @@ from django.urls import get_resolver
 from rag import tasks
 from rag.models import EmbeddingModel
 from rag.providers import load_before_fork, provider_factory
+from rag.providers.entailment.answer_check import AnswerCheck
 from ragsite.run import warm_up
 from tests.support.factories import World
 
@@ -46,6 +48,16 @@ def test_each_process_loads_the_local_model(live_world: World, monkeypatch: pyte
     monkeypatch.setattr(provider_factory, "embedder", lambda model: SimpleNamespace(embed=embedded.append))
     warm_up.load_models()
     assert len(embedded) == 1
+
+
+@pytest.mark.parametrize(("language_model", "count"), [("", 1), ("gpt", 0)])
+def test_the_model_that_checks_quotes_is_built(
+    live_world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language_model: str, count: int
+) -> None:
+    settings.LLM_MODEL = language_model
+    monkeypatch.setattr(provider_factory, "answer_check", lambda: AnswerCheck(cache=tmp_path, threads=1))
+    warm_up.load_models()
+    assert len(list(tmp_path.glob("answer-check.*/model.onnx"))) == count
 
 
 @pytest.fixture

@@ -120,6 +120,12 @@ def cached_folder_name() -> str:
     return str(folder.name)
 
 
+def test_the_stored_parameters_give_the_logits_that_were_measured() -> None:
+    """With the text in the question's segment it would be 2.1. The weights of 8 bits make small differences."""
+    model = AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
+    assert model.logit("Who pays for the repair?", "The repair is paid by the tenant.") == pytest.approx(2.92, abs=0.4)
+
+
 def test_texts_of_any_length_are_judged() -> None:
     model = AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
     for question, text in [("", ""), ("a " * 3000, ""), ("", "b " * 3000), ("a " * 3000, "b " * 3000), ("?", "!")]:
