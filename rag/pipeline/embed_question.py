@@ -30,6 +30,8 @@ def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
     prefixed, embedder = model.query_prefix + text, provider_factory.embedder(model)
     if embedder is provider_factory.token_embedder(model):
         return embed_question_locally(prefixed)[0]
+    if embedder is provider_factory.multilingual_embedder():
+        return provider_factory.multilingual_embedder().embed_question(prefixed)
     vector: Vectors = embedder.embed([prefixed])[0]
     return vector
 

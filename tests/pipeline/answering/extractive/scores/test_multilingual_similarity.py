@@ -18,6 +18,9 @@ class WordModel:
     def embed(self, texts: Sequence[str]) -> list[np.ndarray]:
         return [np.array([1.0, 0.0] if "Deposit" in text or "Pfand" in text else [0.0, 1.0]) for text in texts]
 
+    def embed_question(self, text: str) -> np.ndarray:
+        return self.embed([text])[0]
+
 
 def test_rows_are_compared_with_the_names_of_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_factory, "multilingual_embedder", WordModel)
