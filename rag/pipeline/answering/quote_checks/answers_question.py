@@ -3,7 +3,6 @@
 import structlog
 
 from rag.errors import ProviderFailed
-from rag.pipeline.answering.extractive.question.answer_types import expected_answer_type
 from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
 from rag.pipeline.answering.extractive.quotes import Quote, nearest_heading
 from rag.pipeline.answering.generate import PreparedGeneration
@@ -14,9 +13,8 @@ from rag.text.question_language import is_english
 
 logger = structlog.get_logger(__name__)
 
-# The logit below which quotes are not shown as an answer: if the question asks for a time, a price or the like, and for
-# all others, which have more answers in other words (docs/decisions/0087-answer-check.md).
-_MIN_LOGIT_FOR_VALUE, _MIN_LOGIT = -2.5, -3.0
+# The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
+_MIN_LOGIT = -2.5
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 # The model reads no more of the quotes.
@@ -39,9 +37,8 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
     first, model = generation.first_quote, provider_factory.answer_check()
     if first is None or model is None or not _can_be_judged(query, generation, first, probability):
         return True
-    limit = _MIN_LOGIT if expected_answer_type(query) is None else _MIN_LOGIT_FOR_VALUE
     try:
-        return model.logit(query, _with_heading(first, generation.quoted_text)) >= limit
+        return model.logit(query, _with_heading(first, generation.quoted_text)) >= _MIN_LOGIT
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return True

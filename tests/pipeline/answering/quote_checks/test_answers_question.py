@@ -39,6 +39,9 @@ def is_answer(question: str, text: str, probability: float = 0.6, **fields: obje
         ("wifi password?", "The password of the wireless network is on the notice board."),
         ("What does E-27 mean?", "E-27: the filter is blocked. Clean it."),
         ("When do I have to check out of the room?", "Please leave it by 10 am."),
+        ("How much is the guided tour?", "The guided tour is free of charge."),
+        ("Where is the key?", "The key is next to the kitchen door."),
+        ("What does a lesson cost for class B?", "- Lesson — class A: 83.00 — class B: 78.00"),
     ],
 )
 def test_answers_are_shown(question: str, text: str) -> None:
@@ -52,6 +55,9 @@ def test_answers_are_shown(question: str, text: str) -> None:
         ("How old is the lift?", "The lift has a yellow button that calls the engineer."),
         ("How big is the main hall?", "The main hall is led by Peter Keller, and closed on Mondays."),
         ("What colour is the canoe?", "The canoe costs 12 euros a day."),
+        ("What do children pay for the sauna?", "Adults pay 12 euros for the sauna."),
+        ("When is the flea market in Ashford?", "Flea market in Norwood: Saturday, 8 to 12."),
+        ("When is the autumn break in 2026?", "Autumn break 2025: 14 to 25 October."),
     ],
 )
 def test_what_says_something_else_is_not_shown(question: str, text: str) -> None:
@@ -85,11 +91,6 @@ def test_quotes_with_high_probability_are_not_judged() -> None:
     assert is_answer(WEIGHT, MARIMBA, 0.9)
 
 
-def test_the_limit_is_lower_if_no_value_is_sought() -> None:
-    assert not is_answer("How many people fit into the hall?", "The hall is led by Peter Keller.")
-    assert is_answer("Who checks the canoe?", "The canoe weighs 30 kg."), "as surely as the one above"
-
-
 def test_the_heading_is_read_with_the_quote() -> None:
     """What a quote is about is often only in its heading."""
     question, headings = "How heavy is the coffee machine?", ("Coffee machine",)
@@ -121,9 +122,10 @@ def cached_folder_name() -> str:
 
 
 def test_the_stored_parameters_give_the_logits_that_were_measured() -> None:
-    """With the text in the question's segment it would be 2.1. The weights of 8 bits make small differences."""
+    """With the text in the question's segment it would be 1.2. The weights of 8 bits make small differences."""
     model = AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
-    assert model.logit("Who pays for the repair?", "The repair is paid by the tenant.") == pytest.approx(2.92, abs=0.4)
+    row = "Aerobatics — Duration: 20 minutes — weekend: 149 euros"
+    assert model.logit("aerobatics flight price", row) == pytest.approx(-0.41, abs=0.6)
 
 
 def test_texts_of_any_length_are_judged() -> None:
