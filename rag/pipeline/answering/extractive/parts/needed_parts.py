@@ -131,6 +131,11 @@ class PassageStructure(PassageLayout):
         is_code = self.parts[index].kind is UnitKind.CODE
         return first - 1 if is_code or ends_with_colon(self.text(first - 1)) else None
 
+    def header_span(self, index: int) -> tuple[int, int] | None:
+        """Return where the header of a row's table is in the document; None if the passage does not have it."""
+        header, start = self._headers.get(self.parts[index].block), self.passage.start
+        return None if header is None else (start + header.start, start + header.end)
+
     def needs_missing_part(self, index: int) -> bool:
         """Return whether a sentence begins with a word whose meaning is not in the passage."""
         is_sentence = self.parts[index].kind is UnitKind.SENTENCE

@@ -20,7 +20,8 @@ class QuoteCandidate:
         passage_number: The passage's number in the prompt, from 1.
         index: The part's index in the passage's structure.
         stems: The question's stems that the part contains.
-        heading_stems: The question's other stems that the headings above it contain, or its lead-in.
+        heading_stems: The question's other stems that the headings above it contain, its lead-in, or the names of the
+            columns of a row.
     """
 
     passage_number: int
@@ -61,7 +62,8 @@ def _candidates(number: int, structure: PassageStructure, question_words: Sequen
     for index in range(len(structure.parts)):
         text = structure.text(index)
         stems = stems_in(text)
-        candidates.append(QuoteCandidate(number, index, stems, (above | heading | lead_in) - stems))
+        columns = stems_in("\n".join(structure.header_cells(index)))
+        candidates.append(QuoteCandidate(number, index, stems, (above | heading | lead_in | columns) - stems))
         if structure.is_heading(index):
             heading, lead_in = stems, frozenset()
         elif ends_with_colon(text):

@@ -188,7 +188,10 @@ def _maxsims(vectors: Sequence[TokenVectors | None], similarity: SentenceSimilar
 def _token_scores(
     candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
 ) -> TokenVectors | None:
-    """Return the best similarities of the question's tokens to a part, the headings above it and its lead-in."""
+    """Return the best similarities of the question's tokens to a part, the headings above it and its lead-in.
+
+    Of a row of a table also those to the names of its columns.
+    """
     structure = structures[candidate.passage_number - 1]
     document_id, offset = structure.passage.document_id, structure.passage.start
     part = structure.parts[candidate.index]
@@ -199,10 +202,12 @@ def _token_scores(
     above = similarity.heading_scores(document_id, offset + part.start, offset + part.end)
     if above is not None:
         vectors.append(above * _HEADING_SIMILARITY)
-    for index in (structure.heading_index(candidate.index), structure.lead_in(candidate.index)):
-        inner = None if index is None else similarity.token_scores(document_id, *structure.visible_span(index))
-        if inner is not None:
-            vectors.append(inner * _HEADING_SIMILARITY)
+    headings = (structure.heading_index(candidate.index), structure.lead_in(candidate.index))
+    spans = [structure.visible_span(index) for index in headings if index is not None]
+    if (columns := structure.header_span(candidate.index)) is not None:
+        spans.append(columns)
+    inner = [similarity.token_scores(document_id, *span) for span in spans]
+    vectors += [scores * _HEADING_SIMILARITY for scores in inner if scores is not None]
     return highest(vectors)
 
 

@@ -157,6 +157,20 @@ def test_a_row_is_named_by_its_first_cell_with_letters(named: str, other: str) -
     assert f"Model: Safari {named}" in render_quotes(quotes)
 
 
+def test_a_row_has_the_words_of_its_columns() -> None:
+    table = "| Room | Floor covering | Light |\n| --- | --- | --- |\n| Attic (north) | oak | weak |"
+    text = f"The attic is cleaned on Fridays.\n\n{table}"
+    answer = render_quotes(extract_quotes("Which floor covering does the attic have?", [passage(text)]))
+    assert answer.startswith("- Attic (north) — Floor covering: oak")
+
+
+def test_a_row_is_as_similar_as_the_names_of_its_columns() -> None:
+    header = "| Utensil | Colour |"
+    text = f"Cups are blue and round.\n\n{header}\n| --- | --- |\n| Ladle | grey |"
+    assert answered(Similarity({}, {"Cups": 0.5, header: 1.0}, text)) == "- Ladle — Colour: grey"
+    assert answered(Similarity({}, {"Cups": 1.0, header: 0.9}, text)) == "Cups are blue and round."
+
+
 @pytest.mark.parametrize(("number", "written"), [("1,100", "1.100"), ("1100", "1,100"), ("1.100", "1'100")])
 def test_numbers_are_the_same_with_other_signs_between_their_thousands(number: str, written: str) -> None:
     """1.100 was the words 1 and 100, which the bag and item (1) have, too."""
