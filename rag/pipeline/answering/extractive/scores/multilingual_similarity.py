@@ -10,6 +10,7 @@ from django.conf import settings
 from rag.errors import EmbeddingFailed
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
 from rag.text.sentences.quotable_units import UnitKind
@@ -29,6 +30,9 @@ class MultilingualSimilarity(SentenceSimilarity):
 
     def __init__(self, query: str, passages: Sequence[Passage]) -> None:
         super().__init__()
+        # One vector of a part does not tell which of the question's words it has. In another language it has none.
+        if not is_in_other_language(query, passages[:1]):
+            self.words_weight = 1.0
         structures = map(PassageStructure, passages[:_MAX_PASSAGES])
         compared = [(structure, index) for structure in structures for index in range(len(structure.parts))]
         compared = compared[:_MAX_PARTS]

@@ -44,9 +44,9 @@ _SUBJECT_BONUS = 1.0
 _RANGE_BONUSES = {True: 2.0, False: -2.0, None: 0.0}
 # The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
 _HEADING_SIMILARITY = np.float32(0.9)
-# Weights of the standard scores: of the question's words that a part has, of its similarity to the question together
-# with the headings above it, of the similarity of its paragraph or list, and of its similarity alone, both ways.
-_WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
+# Weights of the standard scores: of a part's similarity to the question together with the headings above it, of the
+# similarity of its paragraph or list, and of its similarity alone, both ways.
+_SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 1.5, 0.8, 0.25
 # The weight of the words if no candidate has a similarity, because no token signatures are stored.
 _WORDS_ALONE_WEIGHT = 1.0
 # Penalty for parts of less relevant passages, in standard deviations, by the logits of the relevances: their difference
@@ -115,7 +115,7 @@ def score_candidates(
     token_scores = [_token_scores(candidate, structures, similarity) for candidate in candidates]
     is_compared = any(scores is not None for scores in token_scores)
     columns = (
-        _standardize(word_scores, _WORDS_WEIGHT if is_compared else _WORDS_ALONE_WEIGHT),
+        _standardize(word_scores, similarity.words_weight if is_compared else _WORDS_ALONE_WEIGHT),
         _standardize(_maxsims(token_scores, similarity), _SIMILARITY_WEIGHT),
         _standardize(_paragraphs(candidates, structures, similarity, token_scores), _PARAGRAPH_WEIGHT),
         _standardize(_scores_both_ways(candidates, structures, similarity), _BOTH_WAYS_WEIGHT),

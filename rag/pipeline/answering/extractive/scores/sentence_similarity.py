@@ -54,7 +54,11 @@ class SentenceSimilarity:
 
     Attributes:
         token_weights: How much each value of `token_scores` counts, with the sum 1; None if they count the same.
+        words_weight: How much the standard score of the question's words counts beside that of this similarity: little
+            where each token is compared.
     """
+
+    words_weight = 0.5
 
     def __init__(self, chunks: Sequence[_ChunkTokens] = (), token_weights: Similarities | None = None) -> None:
         self.token_weights = token_weights

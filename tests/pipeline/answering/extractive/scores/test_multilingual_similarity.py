@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.scores.multilingual_similarity import compare_in_other_languages
 from rag.providers import provider_factory
 from tests.support.passages import passage
@@ -35,3 +36,29 @@ def test_rows_are_compared_with_the_names_of_their_columns(monkeypatch: pytest.M
 
     assert cosine("| Cello | 100 |") == cosine("| Harp | 200 |") == 1
     assert cosine("Strings are extra.") == 0
+
+
+class SimilarModel(WordModel):
+    """Finds one sentence nearest to the question, and another one nearly as near."""
+
+    def embed(self, texts: Sequence[str]) -> list[np.ndarray]:
+        cosines = [1.0 if "nearest" in text else 0.75 if "Harfe" in text else 0.0 for text in texts]
+        return [np.array([cosine, (1 - cosine**2) ** 0.5]) for cosine in cosines]
+
+    def embed_question(self, text: str) -> np.ndarray:
+        return np.array([1.0, 0.0])
+
+
+@pytest.mark.parametrize(("lang", "best"), [("de", "Die Harfe kostet etwas."), ("en", "This is the nearest one.")])
+def test_words_count_more_within_a_language(lang: str, best: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between languages a common word is a name, or the same by chance."""
+    monkeypatch.setattr(provider_factory, "multilingual_embedder", SimilarModel)
+    sentences = [
+        "This is the nearest one.",
+        "Die Harfe kostet etwas.",
+        *(f"Satz {n}." for n in ("zwei", "drei", "vier")),
+    ]
+    page = passage("\n\n".join(f"## Teil\n\n{sentence}" for sentence in sentences), lang=lang)
+    question = "Was ist mit der Harfe?"
+    quotes = extract_quotes(question, [page], compare_in_other_languages(question, [page]))
+    assert quotes[0].text == best
