@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from rag.parsing.readers.office.number_formats import read_format, show_numbers
+from rag.parsing.readers.office.sheets.number_formats import read_format, show_numbers
 from tests.parsing import files
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time

@@ -8,11 +8,12 @@ from rag.parsing.detection import OLE_MAGIC
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.csv_tables import is_row_of_data, start_of_table
+from rag.parsing.readers.office import open_document_slides, prepare_for_xberg
+from rag.parsing.readers.office.legacy_title import read_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import number_formats, older_workbooks, open_document_slides, prepare_for_xberg
-from .legacy_title import read_title
+from . import number_formats, older_workbooks
 
 # The first row of a table, its rule, and the rows that show where its header is.
 _TOP = re.compile(r"^(\|[^\n]*\|)\n(\|(?: --- \|)+)((?:\n\|[^\n]*\|){2,20})", re.M)

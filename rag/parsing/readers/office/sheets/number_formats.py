@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from .prepare_for_xberg import replace_members
+from rag.parsing.readers.office.prepare_for_xberg import replace_members
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
