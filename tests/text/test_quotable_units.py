@@ -147,3 +147,10 @@ def test_blank_lines_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_structure, "is_underlined", is_underlined)
     assert unit_texts("Tea." + "\n" * 1_000 + "Coffee.") == ["Tea.", "Coffee."]
     assert [call.args[1] for call in is_underlined.call_args_list] == [0, 1_000]
+
+
+@pytest.mark.parametrize("marks", [("(i)", "(ii)", "(iii)"), ("i.", "ii.", "iv."), ("I)", "II)", "XII)")])
+def test_roman_numbers_begin_items(marks: tuple[str, ...]) -> None:
+    units = split_units("\n".join(f"{mark} tea" for mark in marks))
+    assert [unit.kind for unit in units] == [UnitKind.ITEM] * 3
+    assert unit_texts("mix. tea") == ["mix. tea"]

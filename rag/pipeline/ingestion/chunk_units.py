@@ -16,7 +16,7 @@ _MAX_UNIT_SHARE = 3 / 4
 HEADING, PARAGRAPH, LINE, SENTENCE, WORD = 4, 3, 2, 1, 0
 # What a line ends with that the next one does not continue, and what begins an item, a row or a quote.
 _LINE_END = re.compile(r"[.!?؟:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
-_MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s)")
+_MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s|\(?(?:[a-zA-Z]|[ivx]{2,5}|[IVX]{2,5})\)\s|\(\d{1,3}\)\s)")
 # A text with more characters per allowed token is split without counting its tokens.
 _MAX_CHARACTERS_PER_TOKEN = 16
 

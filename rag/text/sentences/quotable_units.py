@@ -73,7 +73,9 @@ _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|:::|===[!+]? \"|\.
 _COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
-_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
+# What an item of a list begins with: "-", "1.", "a)", "(iv)".
+ITEM_MARK = r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,5}|[IVX]{2,5})[.)])"
+_ITEM = re.compile(rf"{ITEM_MARK}\s+\S")
 # A word between bars within a sentence is not a cell: reStructuredText marks replaced texts like this.
 # A row of a CSV file has the names of its columns: "fee: visa | amount: 5 €".
 _ROW = re.compile(

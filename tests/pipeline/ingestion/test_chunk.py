@@ -62,6 +62,14 @@ def test_a_chunk_does_not_end_within_a_sentence_that_goes_on_in_the_next_line(ma
     assert all(draft.text.endswith("at night.") for draft in drafts)
 
 
+@pytest.mark.parametrize("marker", ["(ii) ", "a) ", "(3) "])
+def test_items_without_the_end_of_a_sentence_are_kept_together(marker: str) -> None:
+    items = [f"{marker}zebras in place {number}, where they\n  eat grass and sleep at night" for number in range(60)]
+    drafts = list(chunk(parse.parse_text("\n".join(items), content_type="", path="a.md"), ChunkingOptions(128, 20)))
+    assert len(drafts) > 5
+    assert all(draft.text.endswith("at night") for draft in drafts)
+
+
 def test_markdown_is_split_at_headings_and_chunks_have_them() -> None:
     sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
     text = "\n\n".join([*sections, "# Plants\n\nOaks."])

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from rag.text.markup import pictures
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
-from rag.text.sentences.quotable_units import TextUnit, UnitKind, split_units
+from rag.text.sentences.quotable_units import ITEM_MARK, TextUnit, UnitKind, split_units
 
 from .pointing_sentences import is_pointer
 from .tables import find_headers, join_continued_rows, join_grid_rows
@@ -16,7 +16,7 @@ from .tables_of_contents import without_contents
 
 _COLONS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *_COLONS)
-_ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_ITEM_START = re.compile(rf"{ITEM_MARK}\s")
 _CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
 _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
