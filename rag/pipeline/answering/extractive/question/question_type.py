@@ -12,6 +12,7 @@ from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
 from .answer_types import AnswerType, asks_for_amount, expected_answer_type
+from .cited_sections import find_cited_sections
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(
@@ -142,6 +143,7 @@ class AnalysedQuestion:
         short_tokens: Its single letters and numbers, in lower case.
         amounts: Its numbers with a unit.
         asks_for_amount: Whether it asks for an amount of something, and has no answer type.
+        cited_sections: The numbers of the sections that it names.
     """
 
     words: tuple[str, ...]
@@ -159,6 +161,7 @@ class AnalysedQuestion:
     short_tokens: frozenset[str] = frozenset()
     amounts: tuple[Amount, ...] = ()
     asks_for_amount: bool = False
+    cited_sections: frozenset[str] = frozenset()
 
     def needs_more_than(self, text: str) -> bool:
         """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
@@ -214,4 +217,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         short_tokens=find_short_tokens(question),
         amounts=tuple(find_amounts(question)),
         asks_for_amount=asks_for_amount(question),
+        cited_sections=find_cited_sections(question),
     )

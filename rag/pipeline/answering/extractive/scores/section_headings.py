@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import section_beginning
+from rag.pipeline.answering.extractive.question.cited_sections import section_number
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, is_negated
 from rag.text.words import content_words, is_function_word, stem
 
@@ -59,6 +60,8 @@ def find_headings(
                     match = max(0.0, match - _NEGATION_PENALTY)
                 if _has_other_number(structure.visible_text(index), question):
                     match = 0.0
+                if section_number(structure.visible_text(index)) in question.cited_sections:
+                    match = 1.0
                 headings.append(SectionHeading(number, index, match))
     return headings
 
