@@ -44,6 +44,8 @@ _GOES_ON = re.compile(r"(?![^\W\d_][.)]\s)[^\W\d_]")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 # What may be above the heading that is the title of a document, such as an address.
 _MAX_CHARACTERS_ABOVE, _MAX_TITLE_CHARACTERS = 300, 200
+# "§ 1 ", "2.1 ", "1. ", "IV. ": a number of the first heading is not part of the title.
+_NUMBER = re.compile(r"\A(?:§ ?\d{1,3}|(?:\d{1,2}\.){1,4}\d{0,2}|\d{1,2}\)|(?:I|[IVX]{2,5})\.) +(?=\S)")
 # A shorter text need not have a word of its title.
 _MIN_CHARACTERS_WITH_TITLE = 1_000
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
@@ -103,7 +105,8 @@ def with_chosen_title(parsed: ParsedDocument) -> ParsedDocument:
         return parsed
     first = parsed.headings[0] if parsed.headings else None
     is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
-    return replace(parsed, title=first.title.rstrip(":").rstrip()) if first and is_above_all else parsed
+    title = _NUMBER.sub("", first.title).rstrip(":").rstrip() if first and is_above_all else ""
+    return replace(parsed, title=title) if title else parsed
 
 
 def clean_title(title: str) -> str:

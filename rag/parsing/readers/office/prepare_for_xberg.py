@@ -11,6 +11,9 @@ from lxml import etree
 from rag.errors import ParseFailed
 
 from .headings import open_document_headings, word_headings
+from .numbering import write_open_document_labels, write_word_labels
+from .numbering.open_document_numbers import OpenDocumentNumbers
+from .numbering.word_numbers import WordNumbers
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFFICE, _TABLE, _TEXT = (
@@ -29,11 +32,11 @@ _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/"
 def prepare_word(content: bytes) -> bytes:
     """Return a Word document without hidden text and without what was moved away, and with plain names of styles.
 
-    Paragraphs that are headings only by their type have the style of headings. Asterisks have another sign: xberg
-    writes them as they are, like those of emphasis.
+    Paragraphs that are headings only by their type have the style of headings. The numbers of lists and headings are
+    text. Asterisks have another sign: xberg writes them as they are, like those of emphasis.
     """
-    styles = _read_part(content, "word/styles.xml")
-    return _change(content, "word/document.xml", _ANY, partial(_change_word, styles))
+    styles, numbering = _read_part(content, "word/styles.xml"), _read_part(content, "word/numbering.xml", strict=False)
+    return _change(content, "word/document.xml", _ANY, partial(_change_word, styles, numbering))
 
 
 def prepare_open_spreadsheet(content: bytes) -> bytes:
@@ -45,7 +48,7 @@ def prepare_open_spreadsheet(content: bytes) -> bytes:
 
 
 def prepare_open_text(content: bytes) -> bytes:
-    """Return a text in which headings are marked as such; its asterisks as in `prepare_word`."""
+    """Return a text in which headings are marked as such; its numbers and asterisks as in `prepare_word`."""
     styles = _read_part(content, "styles.xml")
     return _change(content, "content.xml", _ANY, partial(_change_text, styles))
 
@@ -63,9 +66,16 @@ def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Call
     return replace_members(content, {member: etree.tostring(root, encoding="utf-8", xml_declaration=True)})
 
 
-def _read_part(content: bytes, member: str) -> etree._Element | None:
+def _read_part(content: bytes, member: str, *, strict: bool = True) -> etree._Element | None:
+    """Return a part; None if there is none, or if it is damaged and the text can be read without it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return _parse(archive.read(member)) if member in archive.namelist() else None
+        part = archive.read(member) if member in archive.namelist() else None
+    try:
+        return None if part is None else _parse(part)
+    except ParseFailed:
+        if strict:
+            raise
+        return None
 
 
 def _parse(part: bytes) -> etree._Element:
@@ -87,7 +97,7 @@ def replace_members(content: bytes, replaced: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _change_word(styles: etree._Element | None, root: etree._Element) -> None:
+def _change_word(styles: etree._Element | None, numbering: etree._Element | None, root: etree._Element) -> None:
     for run in list(root.iter(f"{_WORD}r")):
         hidden = run.find(f"{_WORD}rPr/{_WORD}vanish")
         if hidden is not None and hidden.get(f"{_WORD}val", "true") not in ("0", "false", "off"):
@@ -98,7 +108,9 @@ def _change_word(styles: etree._Element | None, root: etree._Element) -> None:
         text.text = (text.text or "").replace("*", ASTERISK)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
-    word_headings.mark_headings(root, styles)
+    labels = WordNumbers(styles, numbering).labels(root)
+    headings = word_headings.mark_headings(root, styles, labels)
+    write_word_labels.write_labels(labels, headings)
 
 
 def _change_cells(root: etree._Element) -> None:
@@ -115,6 +127,8 @@ def _change_text(styles: etree._Element | None, root: etree._Element) -> None:
         element.text = element.text and element.text.replace("*", ASTERISK)
         element.tail = element.tail and element.tail.replace("*", ASTERISK)
     open_document_headings.mark_headings(root, styles)
+    numbers = OpenDocumentNumbers(part for part in (styles, root) if part is not None)
+    write_open_document_labels.write_labels(root, numbers.labels(root))
 
 
 def _remove(element: etree._Element) -> None:

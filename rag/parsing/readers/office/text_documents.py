@@ -22,6 +22,7 @@ from rag.types import Heading, ParsedDocument
 
 from . import open_document_slides, prepare_for_xberg, rich_text
 from .legacy_title import read_title
+from .numbering.labels import remove_bullets
 
 _WORD = re.compile(r"\w+")
 # What removed pictures leave.
@@ -54,7 +55,7 @@ def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _without_marks(markdown: str) -> str:
-    return _EMPTY_LINES.sub("\n\n", join_scripts(remove_pictures(markdown)))
+    return remove_bullets(_EMPTY_LINES.sub("\n\n", join_scripts(remove_pictures(markdown))))
 
 
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
@@ -63,7 +64,10 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
         content = open_document_slides.pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
     prepared = prepare_for_xberg.prepare_open_text(content)
-    return with_chosen_title(_with_asterisks(extracted_markdown.read(prepared, formats.ODT, limits)))
+    extracted = extract(prepared, formats.ODT, limits)
+    text = remove_unknown_notes(strip_formatting(_without_marks(extracted.markdown).replace("\r", ""))).strip()
+    title = extracted_markdown.clean_title(extracted.title)
+    return with_chosen_title(_with_asterisks(extracted_markdown.with_title(parse_markdown(text), title)))
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:

@@ -1,10 +1,12 @@
 """The headings of Word documents by the type of their paragraphs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lxml import etree
+
+from rag.parsing.readers.office.numbering.labels import Label
 
 from .choose_headings import MAX_LEVEL, Paragraph, choose_headings
 
@@ -30,16 +32,23 @@ class _Styles:
     levels: dict[str, int]
 
 
-def mark_headings(root: etree._Element, styles: etree._Element | None) -> None:
+def mark_headings(
+    root: etree._Element, styles: etree._Element | None, labels: Mapping[etree._Element, Label]
+) -> set[etree._Element]:
     """Give paragraphs that are headings by their type the style of headings, and remove emphasis.
 
     Args:
         root: The part `word/document.xml`, which is changed.
         styles: The part `word/styles.xml`, if there is one.
+        labels: The labels of the numbered paragraphs.
+
+    Returns:
+        The paragraphs that are headings.
     """
     known = _read_styles(styles)
     elements = [element for element in root.iter(f"{_WORD}p") if _text(element).strip()]
-    levels = choose_headings([_paragraph(element, known) for element in elements])
+    paragraphs = [_paragraph(element, known) for element in elements]
+    levels = choose_headings(paragraphs)
     for place, level in levels.items():
         properties = elements[place].find(f"{_WORD}pPr")
         if properties is None:
@@ -51,6 +60,7 @@ def mark_headings(root: etree._Element, styles: etree._Element | None) -> None:
     for properties in root.iter(f"{_WORD}rPr"):
         for mark in [child for child in properties if child.tag in _EMPHASIS]:
             properties.remove(mark)
+    return {element for place, element in enumerate(elements) if paragraphs[place].level or place in levels}
 
 
 def _read_styles(styles: etree._Element | None) -> _Styles:
