@@ -4,6 +4,8 @@ import re
 
 from rag.parsing.encodings import code_page_numbers
 
+from .numbering import rich_text_labels
+
 _NOTE = re.compile(rb"\{(?:\\\*)?\\footnote(?![a-z])(?:\\ftnalt(?![a-z]))?")
 _BRACE = re.compile(rb"\\[\\{}]|([{}])")
 _IN_NOTE = re.compile(rb"\\(?:chftn|pard|par|~)(?![a-z]) ?")
@@ -18,9 +20,12 @@ _ESCAPE = re.compile(
 
 
 def prepare(content: bytes) -> bytes:
-    """Return the file with its notes as paragraphs at the end, and without hidden text."""
+    """Return the file with the numbers of lists, with its notes as paragraphs at the end, and without hidden text."""
+    codec = _codec(content)
     content = _with_notes_at_end(_HIDDEN.sub(b"", content))
-    return content.replace(_ITEM_OF_ABIWORD, b"{\\pard") if _MARK_OF_ABIWORD in content else content
+    if _MARK_OF_ABIWORD in content:
+        return content.replace(_ITEM_OF_ABIWORD, b"{\\pard")
+    return rich_text_labels.write_labels(content, lambda part: _decode(part, codec))
 
 
 def _with_notes_at_end(content: bytes) -> bytes:
@@ -46,13 +51,22 @@ def _end_of_group(content: bytes, start: int) -> int:
 def read_title(content: bytes) -> str:
     """Return the title that the file declares, in the code page that it names; empty if there is none."""
     # The last one: programs write it in Unicode after it in their code page.
-    title, code_page = next(iter(_TITLE.findall(content)[::-1]), b""), _CODE_PAGE.search(content)
-    codec = code_page_numbers.find_codec(int(code_page[1])) if code_page else ""
+    title = next(iter(_TITLE.findall(content)[::-1]), b"")
+    return " ".join(_decode(title, _codec(content)).split())
+
+
+def _codec(content: bytes) -> str:
+    code_page = _CODE_PAGE.search(content)
+    return code_page_numbers.find_codec(int(code_page[1])) if code_page else ""
+
+
+def _decode(part: bytes, codec: str) -> str:
+    """Return the text of a part of a file without its commands."""
     parts, single_bytes = list[str](), b""
-    for match in _ESCAPE.finditer(title):
+    for match in _ESCAPE.finditer(part):
         if match[2]:
             parts += [code_page_numbers.decode(single_bytes, codec), chr(int(match[2]) % 2**16)]
             single_bytes = b""
         else:
             single_bytes += bytes([int(match[1], 16)]) if match[1] else match[3] or b""
-    return " ".join("".join([*parts, code_page_numbers.decode(single_bytes, codec)]).split())
+    return "".join([*parts, code_page_numbers.decode(single_bytes, codec)])

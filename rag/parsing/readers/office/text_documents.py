@@ -23,6 +23,7 @@ from rag.types import Heading, ParsedDocument
 from . import open_document_slides, prepare_for_xberg, rich_text
 from .legacy_title import read_title
 from .numbering.labels import remove_bullets
+from .numbering.rich_text_labels import place_labels
 
 _WORD = re.compile(r"\w+")
 # What removed pictures leave.
@@ -73,7 +74,7 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
     extracted = extract(rich_text.prepare(content), formats.RTF, limits)
-    text = strip_formatting(promote_bold_lines(extracted.markdown)).strip()
+    text = strip_formatting(promote_bold_lines(place_labels(extracted.markdown))).strip()
     title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
     return with_chosen_title(extracted_markdown.with_title(parse_markdown(text), title))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from rag.parsing.readers.office.numbering.labels import remove_bullets
+from rag.parsing.readers.office.numbering.rich_text_labels import place_labels
 from rag.parsing.readers.office.numbering.write_number import write_number
 from tests.parsing.conftest import Read
 from tests.parsing.files.numbering import docx_with_numbers, item, level, numbering
@@ -187,6 +188,10 @@ def _item(text: str, *lists: str, more: str = "") -> str:
             "1. one\n   a) sub\n   b) sub\n2. two\n\n1. again\n\n2. on\n10. ten",
         ),
         (
+            _list("L1", f"<text:list-item><text:list>{_item('sub')}{_item('sub')}</text:list></text:list-item>"),
+            "a) sub\nb) sub",
+        ),
+        (
             _list("L2", _item("Fees", f"<text:list>{_item('In May.')}</text:list>")),
             "§ 1 Fees\n\n1.1 In May.",
         ),
@@ -206,7 +211,7 @@ def _item(text: str, *lists: str, more: str = "") -> str:
             "3. Bees",
         ),
     ],
-    ids=["nested", "clauses", "second paragraph", "header", "headings", "numbered paragraph"],
+    ids=["nested", "only nested", "clauses", "second paragraph", "header", "headings", "numbered paragraph"],
 )
 def test_numbers_of_open_documents(read: Read, body: str, text: str) -> None:
     assert read(open_document("text", body, styles=_STYLES), "a.odt").text == text
@@ -215,3 +220,48 @@ def test_numbers_of_open_documents(read: Read, body: str, text: str) -> None:
 @pytest.mark.parametrize("unit", ["  ", "- ", "\n\n", "  - \ue92b", "\ue92b"])
 def test_bullets_are_removed_in_linear_time(unit: str) -> None:
     assert takes_linear_time(remove_bullets, lambda length, seed: f"\ue92b{seed}" + unit * (length // 4), 200_000)
+
+
+_LISTED = rb"\ls1\ilvl%d "
+
+
+def _paragraph(
+    label: bytes, text: bytes, *, group: bytes = rb"\listtext\pard\plain\f1", place: bytes = _LISTED % 0
+) -> bytes:
+    return rb"\pard\plain {%s %s\tab}%s%s\par" % (group, label, place, text)
+
+
+_BULLET, _OLD = rb"\'B7", rb"\pntext\f0"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            _paragraph(b"1.", b"one") + _paragraph(b"a)", b"sub", place=_LISTED % 1) + _paragraph(b"2.", b"two"),
+            "1. one\n   a) sub\n2. two",
+        ),
+        (
+            _paragraph(b"1.1", b"They pay.", place=_LISTED % 1) + _paragraph(rb"\'a7 2", b"In May."),
+            "1.1 They pay.\n\n§ 2 In May.",
+        ),
+        (_paragraph(rb"\u167\'a7 3", rb"{\b Fees}") + rb"\pard They pay.\par", "# § 3 Fees\n\nThey pay."),
+        (_paragraph(_BULLET, b"one") + _paragraph(b"o", b"two", place=_LISTED % 1), "- one\n  - two"),
+        (
+            _paragraph(b"1.", b"one", group=_OLD, place=b"") + _paragraph(b"2.", b"two", group=_OLD, place=b""),
+            "1. one\n2. two",
+        ),
+        (
+            _paragraph(_BULLET, b"one", group=_OLD, place=b"") + _paragraph(_BULLET, b"two", group=_OLD, place=b""),
+            "- one\n- two",
+        ),
+    ],
+    ids=["nested", "clauses", "heading", "bullets", "WordPad", "bullets of WordPad"],
+)
+def test_numbers_of_rich_text(read: Read, body: bytes, text: str) -> None:
+    assert read(rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}{\f1 Symbol;}}" + body + b"}", "a.rtf").text == text
+
+
+@pytest.mark.parametrize("unit", ["\ue92b", "\ue92b1\ue92d ", "- ", "1. ", "\n\n", "**\ue92b1\ue92d**"])
+def test_labels_of_rich_text_are_placed_in_linear_time(unit: str) -> None:
+    assert takes_linear_time(place_labels, lambda length, seed: f"\ue92b{seed}" + unit * (length // 4), 200_000)

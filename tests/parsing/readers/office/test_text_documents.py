@@ -115,7 +115,9 @@ def test_rich_text_has_its_notes_but_nothing_hidden(read: Read, body: bytes, tex
     assert parsed.title == "Пчёлы"
 
 
-@pytest.mark.parametrize("unit", [rb"{\footnote ", rb"{\b\i", rb"\v", rb"{\title ", rb"{\*\listtag"])
+@pytest.mark.parametrize(
+    "unit", [rb"{\footnote ", rb"{\b\i", rb"\v", rb"{\title ", rb"{\*\listtag", rb"{\listtext {", rb"{\pntext}"]
+)
 def test_rich_text_takes_linear_time(unit: bytes) -> None:
     def read_all(content: bytes) -> None:
         rich_text.prepare(content)

@@ -35,22 +35,24 @@ def write_labels(root: etree._Element, labels: Mapping[etree._Element, Label]) -
 def _flatten(element: etree._Element, labels: Mapping[etree._Element, Label]) -> Iterator[etree._Element]:
     """Yield what is put in the place of a list: lists of items, and between them what is no item."""
     is_in_cell = next(element.iterancestors(f"{_TABLE}table-cell"), None) is not None
-    flat: etree._Element | None = None
+    lists: list[tuple[int, etree._Element]] = []  # the list of items, and those in its last item, with their levels
     for part in list(_parts(element)):
         label = labels.get(part)
         if part.tag == _PARAGRAPH and label and label.text:
             _write(part, f"{label.text} " if is_in_cell else label.as_prefix)
         if part.tag == _PARAGRAPH and label and label.is_item and not is_in_cell:
-            if flat is None:
-                flat = etree.Element(_LIST)
-            etree.SubElement(_innermost(flat, label.level), _ITEM).append(part)
+            while len(lists) > 1 and lists[-1][0] > label.level:
+                lists.pop()
+            if not lists:
+                lists.append((label.level, etree.Element(_LIST)))
+            elif lists[-1][0] < label.level:
+                lists.append((label.level, etree.SubElement(lists[-1][1][-1], _LIST)))
+            etree.SubElement(lists[-1][1], _ITEM).append(part)
             continue
-        if flat is not None:
-            yield flat
-            flat = None
+        yield from (outermost for _, outermost in lists[:1])
+        lists = []
         yield part
-    if flat is not None:
-        yield flat
+    yield from (outermost for _, outermost in lists[:1])
 
 
 def _parts(element: etree._Element) -> Iterator[etree._Element]:
@@ -61,17 +63,6 @@ def _parts(element: etree._Element) -> Iterator[etree._Element]:
                 yield from _parts(child)
             else:
                 yield child
-
-
-def _innermost(flat: etree._Element, level: int) -> etree._Element:
-    """Return the list of a level in a list of items; it is added to the last item if there is none."""
-    for _ in range(level):
-        if not len(flat):
-            break
-        item = flat[-1]
-        inner = item[-1] if item[-1].tag == _LIST else etree.SubElement(item, _LIST)
-        flat = inner
-    return flat
 
 
 def _write(element: etree._Element, prefix: str) -> None:
