@@ -10,33 +10,22 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 
-from .headings import open_document_headings, word_headings
-from .numbering import write_open_document_labels, write_word_labels
+from .beside_text import open_document_parts
+from .headings import open_document_headings
+from .numbering import write_open_document_labels
 from .numbering.open_document_numbers import OpenDocumentNumbers
-from .numbering.word_numbers import WordNumbers
 
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFFICE, _TABLE, _TEXT = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text")
 )
 # Stands for an asterisk of a text document, a character that no font has.
 ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
-_ANY = re.compile(b"")
+ANY_CONTENT = re.compile(b"")
 _CELL_TO_CHANGE = re.compile(
     rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:float|percentage|currency|time)\""
 )
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
-
-
-def prepare_word(content: bytes) -> bytes:
-    """Return a Word document without hidden text and without what was moved away, and with plain names of styles.
-
-    Paragraphs that are headings only by their type have the style of headings. The numbers of lists and headings are
-    text. Asterisks have another sign: xberg writes them as they are, like those of emphasis.
-    """
-    styles, numbering = _read_part(content, "word/styles.xml"), _read_part(content, "word/numbering.xml", strict=False)
-    return _change(content, "word/document.xml", _ANY, partial(_change_word, styles, numbering))
 
 
 def prepare_open_spreadsheet(content: bytes) -> bytes:
@@ -44,16 +33,18 @@ def prepare_open_spreadsheet(content: bytes) -> bytes:
 
     Shares, amounts of money and times are texts, too, as they are shown: xberg leaves out their signs.
     """
-    return _change(content, "content.xml", _CELL_TO_CHANGE, _change_cells)
+    return change_member(content, "content.xml", _CELL_TO_CHANGE, _change_cells)
 
 
 def prepare_open_text(content: bytes) -> bytes:
-    """Return a text in which headings are marked as such; its numbers and asterisks as in `prepare_word`."""
-    styles = _read_part(content, "styles.xml")
-    return _change(content, "content.xml", _ANY, partial(_change_text, styles))
+    """Return a text in which headings are marked as such; its numbers and asterisks as in Word documents."""
+    styles = read_part(content, "styles.xml")
+    return change_member(content, "content.xml", ANY_CONTENT, partial(_change_text, styles))
 
 
-def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]) -> bytes:
+def change_member(
+    content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]
+) -> bytes:
     """Return the container with a changed member if that has the marker."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if member not in archive.namelist():
@@ -66,7 +57,7 @@ def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Call
     return replace_members(content, {member: etree.tostring(root, encoding="utf-8", xml_declaration=True)})
 
 
-def _read_part(content: bytes, member: str, *, strict: bool = True) -> etree._Element | None:
+def read_part(content: bytes, member: str, *, strict: bool = True) -> etree._Element | None:
     """Return a part; None if there is none, or if it is damaged and the text can be read without it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         part = archive.read(member) if member in archive.namelist() else None
@@ -97,22 +88,6 @@ def replace_members(content: bytes, replaced: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _change_word(styles: etree._Element | None, numbering: etree._Element | None, root: etree._Element) -> None:
-    for run in list(root.iter(f"{_WORD}r")):
-        hidden = run.find(f"{_WORD}rPr/{_WORD}vanish")
-        if hidden is not None and hidden.get(f"{_WORD}val", "true") not in ("0", "false", "off"):
-            _remove(run)
-    for moved in list(root.iter(f"{_WORD}moveFrom")):
-        _remove(moved)
-    for text in root.iter(f"{_WORD}t"):
-        text.text = (text.text or "").replace("*", ASTERISK)
-    for style in root.iter(f"{_WORD}pStyle"):
-        style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
-    labels = WordNumbers(styles, numbering).labels(root)
-    headings = word_headings.mark_headings(root, styles, labels)
-    write_word_labels.write_labels(labels, headings)
-
-
 def _change_cells(root: etree._Element) -> None:
     for cell in root.iter(f"{_TABLE}table-cell"):
         kind = cell.get(f"{_OFFICE}value-type", "")
@@ -123,15 +98,10 @@ def _change_cells(root: etree._Element) -> None:
 
 
 def _change_text(styles: etree._Element | None, root: etree._Element) -> None:
-    for element in root.iter():
-        element.text = element.text and element.text.replace("*", ASTERISK)
-        element.tail = element.tail and element.tail.replace("*", ASTERISK)
     open_document_headings.mark_headings(root, styles)
     numbers = OpenDocumentNumbers(part for part in (styles, root) if part is not None)
     write_open_document_labels.write_labels(root, numbers.labels(root))
-
-
-def _remove(element: etree._Element) -> None:
-    parent = element.getparent()
-    if parent is not None:
-        parent.remove(element)
+    open_document_parts.place_parts(root)
+    for element in root.iter():
+        element.text = element.text and element.text.replace("*", ASTERISK)
+        element.tail = element.tail and element.tail.replace("*", ASTERISK)

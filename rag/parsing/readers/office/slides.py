@@ -6,7 +6,6 @@ Does not use xberg, which inserts spaces where formatting changes within a word 
 import io
 import posixpath
 import zipfile
-from collections.abc import Iterator
 
 from lxml import etree
 
@@ -17,9 +16,10 @@ from rag.parsing.readers.extracted_markdown import with_chosen_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
+from .beside_text.charts import read_chart_rows, read_paragraphs
+
 _NAMESPACES = {
     "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
-    "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
     "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
     "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
     "dc": "http://purl.org/dc/elements/1.1/",
@@ -87,22 +87,18 @@ class _Presentation:
         if rows := _find(shape, ".//a:tbl/a:tr"):
             self._builder.add_table([[_single_line_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
             return
-        self._builder.add_paragraph("\n\n".join(_paragraphs(shape)))
+        self._builder.add_paragraph("\n\n".join(read_paragraphs(shape)))
         for reference in _find(shape, "self::p:graphicFrame//@r:id | self::p:graphicFrame//@r:dm"):
             kind, path = related.get(reference, ("", ""))
             if kind == "chart":
                 self._add_chart(path)
             elif kind == "diagramData":
-                self._builder.add_paragraph("\n\n".join(_paragraphs(self._xml(path))))
+                self._builder.add_paragraph("\n\n".join(read_paragraphs(self._xml(path))))
 
     def _add_chart(self, path: str) -> None:
         chart = self._xml(path)
-        self._builder.add_paragraph(" ".join(_paragraphs(chart)))
-        series = _find(chart, ".//c:ser")
-        if series:
-            categories = _find(series[0], "./c:cat//c:v/text()")
-            rows = [["".join(_find(row, "./c:tx//c:v/text()")), *_find(row, "./c:val//c:v/text()")] for row in series]
-            self._builder.add_table([["", *categories], *rows])
+        self._builder.add_paragraph(" ".join(read_paragraphs(chart)))
+        self._builder.add_table(read_chart_rows(chart))
 
     def _add_notes(self, path: str) -> None:
         shapes = [
@@ -110,7 +106,7 @@ class _Presentation:
             for shape in _find(self._xml(path), ".//p:sp")
             if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS
         ]
-        if notes := "\n\n".join(paragraph for shape in shapes for paragraph in _paragraphs(shape)):
+        if notes := "\n\n".join(paragraph for shape in shapes for paragraph in read_paragraphs(shape)):
             self._builder.add_paragraph(f"Notes: {notes}")
 
     def _xml(self, path: str) -> etree._Element:
@@ -139,16 +135,7 @@ def _placeholder_type(shape: etree._Element) -> str:
 
 def _single_line_text(shape: etree._Element) -> str:
     """Return the paragraphs of a shape or table cell, joined with spaces."""
-    return " ".join(_paragraphs(shape))
-
-
-def _paragraphs(shape: etree._Element) -> Iterator[str]:
-    for paragraph in _find(shape, ".//a:p"):
-        words = "".join(
-            part.text or "" if part.tag.endswith("}t") else "\n" for part in _find(paragraph, ".//a:t | ./a:br")
-        )
-        if words.strip():
-            yield words.strip()
+    return " ".join(read_paragraphs(shape))
 
 
 def _find(element: etree._Element, path: str) -> list[etree._Element]:

@@ -20,7 +20,7 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
-from . import open_document_slides, prepare_for_xberg, rich_text
+from . import open_document_slides, prepare_for_xberg, prepare_word, rich_text
 from .legacy_title import read_title
 from .numbering.labels import remove_bullets
 from .numbering.rich_text_labels import place_labels
@@ -45,7 +45,7 @@ def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
 
 def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     zip_files.check_archive(content, limits)
-    extracted = extract(prepare_for_xberg.prepare_word(content), formats.DOCX, limits, pages=True)
+    extracted = extract(prepare_word.prepare_word(content), formats.DOCX, limits, pages=True)
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):

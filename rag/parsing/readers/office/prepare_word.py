@@ -1,0 +1,99 @@
+"""What is changed in Word documents so that xberg reads them as Word shows them."""
+
+import posixpath
+from collections.abc import Iterator
+from functools import partial
+
+from lxml import etree
+
+from .beside_text import word_boxes, word_notes
+from .headings import word_headings
+from .numbering.word_numbers import WordNumbers
+from .numbering.write_word_labels import write_labels
+from .prepare_for_xberg import ANY_CONTENT, ASTERISK, change_member, read_part, replace_members
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_OFF = ("0", "false", "off")
+_RELATIONS = "word/_rels/document.xml.rels"
+_NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
+# What is shown at other places or not at all: remarks of reviewers are not part of a text.
+_EMPTIED = {
+    **{part: f"{kind}s" for kind, part in _NOTES.items()},
+    "word/comments.xml": "comments",
+}
+
+
+def prepare_word(content: bytes) -> bytes:
+    """Return a Word document without hidden text, what was moved away and remarks, and with plain names of styles.
+
+    Paragraphs that are headings only by their type have the style of headings. The numbers of lists and headings are
+    text, and so are notes, boxes, charts and diagrams. Asterisks have another sign: xberg writes them as they are, like
+    those of emphasis.
+    """
+    content = change_member(content, "word/document.xml", ANY_CONTENT, partial(_change, content))
+    emptied = {
+        member: f'<w:{tag} xmlns:w="{_WORD[1:-1]}"/>'.encode()
+        for member, tag in _EMPTIED.items()
+        if read_part(content, member, strict=False) is not None
+    }
+    return replace_members(content, emptied) if emptied else content
+
+
+def _change(content: bytes, root: etree._Element) -> None:
+    styles, numbering = read_part(content, "word/styles.xml"), read_part(content, "word/numbering.xml", strict=False)
+    word_boxes.remove_alternatives(root)
+    _remove_hidden(root, styles)
+    for style in root.iter(f"{_WORD}pStyle"):
+        style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
+    labels = WordNumbers(styles, numbering).labels(root)
+    headings = word_headings.mark_headings(root, styles, labels)
+    write_labels(labels, headings)
+    word_boxes.move_boxes(root)
+    word_boxes.write_charts(root, partial(_find_part, content, _read_targets(content)))
+    notes = {kind: read_part(content, member, strict=False) for kind, member in _NOTES.items()}
+    word_notes.write_notes(root, {kind: part for kind, part in notes.items() if part is not None}, headings)
+    for text in root.iter(f"{_WORD}t"):
+        text.text = (text.text or "").replace("*", ASTERISK)
+
+
+def _remove_hidden(root: etree._Element, styles: etree._Element | None) -> None:
+    hidden_styles = set(_hidden_styles(styles))
+    for run in list(root.iter(f"{_WORD}r")):
+        mark, style = run.find(f"{_WORD}rPr/{_WORD}vanish"), run.find(f"{_WORD}rPr/{_WORD}rStyle")
+        is_hidden = style is not None and style.get(f"{_WORD}val", "") in hidden_styles
+        if mark is not None:
+            is_hidden = mark.get(f"{_WORD}val", "true") not in _OFF
+        if is_hidden:
+            _remove(run)
+    # How the signs of a word are read is printed above it.
+    for left_out in list(root.iter(f"{_WORD}moveFrom", f"{_WORD}commentReference", f"{_WORD}rt")):
+        _remove(left_out)
+
+
+def _hidden_styles(styles: etree._Element | None) -> Iterator[str]:
+    """Yield the styles of characters that are hidden, by their ids."""
+    for style in () if styles is None else styles.iter(f"{_WORD}style"):
+        mark = style.find(f"{_WORD}rPr/{_WORD}vanish")
+        is_hidden = mark is not None and mark.get(f"{_WORD}val", "true") not in _OFF
+        if is_hidden and style.get(f"{_WORD}type") == "character":
+            yield style.get(f"{_WORD}styleId", "")
+
+
+def _read_targets(content: bytes) -> dict[str, str]:
+    """Return the members that the text refers to, by the ids of the references."""
+    relations = read_part(content, _RELATIONS, strict=False)
+    return {
+        relation.get("Id", ""): posixpath.normpath(posixpath.join("/word", relation.get("Target", ""))).lstrip("/")
+        for relation in (() if relations is None else relations)
+        if relation.get("TargetMode") != "External"
+    }
+
+
+def _find_part(content: bytes, targets: dict[str, str], reference: str) -> etree._Element | None:
+    return read_part(content, targets.get(reference, ""), strict=False)
+
+
+def _remove(element: etree._Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
