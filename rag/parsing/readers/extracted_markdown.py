@@ -14,10 +14,19 @@ from rag.types import Page, ParsedDocument
 from .xberg_adapter import extract
 
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
-# Default titles that programs write into files without a title.
+# Default titles that programs write into files without a title, in the languages of their users, and names of files.
 _DEFAULT_TITLE = re.compile(
-    r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation|"
-    r".*\.(?=\w{0,3}[a-z])\w{3,4}|"
+    r"untitled(?:[ -]?\d{1,3})?|\(anonymous\)|(?:ohne titel|unbenannt|sans titre|sin título|senza titolo|sem título|"
+    r"zonder titel|bez tytułu|bez názvu|без имени|без названия|无标题|無題|名称未設定)(?:[ -]?\d{1,3})?|"
+    r"(?:document|dokument|documento|документ|文档|文書|presentation|präsentation|présentation|presentación|presentazione|"
+    r"презентация|演示文稿|プレゼンテーション|book|mappe|classeur|libro|cartel|книга|工作簿) ?\d{1,3}|document|"
+    r"(?:slide|folie|diapositive|diapositiva|dia|слайд|幻灯片|スライド|slajd|layout) ?\d{1,3}|"
+    r"\(?microsoft (?:office )?(?:word|powerpoint|excel|publisher)\b.*|"
+    r"powerpoint[ -](?:presentation|präsentation|presentatie|presentasjon|bemutató|プレゼンテーション|演示文稿)|"
+    r"(?:présentation|presentación de|apresentação do|presentazione standard di|презентация|prezentacja programu|"
+    r"prezentace aplikace) (?:microsoft )?powerpoint|"
+    r"(?:titel der präsentation|presentation title|title of (?:the )?presentation|titre de la présentation)|"
+    r".*\.(?=\w{0,3}[a-z])\w{3,4}\)?|"
     r".*\\'[0-9a-f]{2}.*",
     re.I,
 )
@@ -94,19 +103,31 @@ def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ())
     return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, pages, title)
 
 
-def with_chosen_title(parsed: ParsedDocument) -> ParsedDocument:
+def with_chosen_title(parsed: ParsedDocument, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> ParsedDocument:
     """Return the document with its first heading as its title if it has none, or that of another document.
 
-    Many files are made from others, whose title they keep: no word of it is in the text.
+    Args:
+        parsed: The document.
+        min_characters: A text with fewer characters need not have a word of its title.
     """
-    words, text = _LONG_WORD.findall(parsed.title[:_MAX_TITLE_CHARACTERS].casefold()), parsed.text.casefold()
-    is_short = len(text) < _MIN_CHARACTERS_WITH_TITLE
-    if parsed.title and (is_short or not words or any(word in text for word in words)):
+    if parsed.title and not is_title_of_other(parsed.title, parsed.text, min_characters=min_characters):
         return parsed
     first = parsed.headings[0] if parsed.headings else None
     is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
-    title = _NUMBER.sub("", first.title).rstrip(":").rstrip() if first and is_above_all else ""
+    title = clean_title(_NUMBER.sub("", first.title).rstrip(":").rstrip()) if first and is_above_all else ""
     return replace(parsed, title=title) if title else parsed
+
+
+def is_title_of_other(title: str, text: str, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> bool:
+    """Return whether a title is rather that of another document, from which this one was made: it has no word of it.
+
+    Args:
+        title: The title that the file declares.
+        text: The text of the document.
+        min_characters: A text with fewer characters need not have a word of its title.
+    """
+    words, lowered = _LONG_WORD.findall(title[:_MAX_TITLE_CHARACTERS].casefold()), text.casefold()
+    return len(lowered) >= min_characters and bool(words) and not any(word in lowered for word in words)
 
 
 def clean_title(title: str) -> str:

@@ -1,5 +1,8 @@
 """The Markdown that is extracted from PDF and office files."""
 
+import pytest
+
+from tests.support.checks.growth import takes_linear_time
 from tests.support.speed.deferred import extracted_markdown
 
 
@@ -12,3 +15,36 @@ def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
         "**12,50**",
         "## A",
     ]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *("Microsoft Word - rules.doc", "(Microsoft Office Word - rules)", "rules.indd", "Untitled-1", "Ohne Titel 2"),
+        *(
+            "Document1",
+            "Präsentation1",
+            "Folie 1",
+            "PowerPoint-Präsentation",
+            "Презентация PowerPoint",
+            "无标题",
+            "Layout 1",
+        ),
+    ],
+)
+def test_titles_that_programs_write_by_default_are_none(title: str) -> None:
+    assert extracted_markdown.clean_title(title) == ""
+
+
+@pytest.mark.parametrize(
+    "title", ["Documents of 2011", "Slides", "Book of bees", "Layout", "Rules 1.2", "Untitled songs"]
+)
+def test_other_titles_stay(title: str) -> None:
+    assert extracted_markdown.clean_title(title) == title
+
+
+@pytest.mark.parametrize("unit", ["microsoft ", "a.", "présentation ", "document 1", "\\'a"])
+def test_titles_are_checked_in_linear_time(unit: str) -> None:
+    assert takes_linear_time(
+        extracted_markdown.clean_title, lambda length, seed: f"{seed}" + unit * (length // 8), 50_000
+    )

@@ -11,6 +11,7 @@ from lxml import etree
 from rag.errors import ParseFailed
 from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
+from rag.parsing.readers.extracted_markdown import clean_title, with_chosen_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -92,7 +93,8 @@ def _parse(document: etree._Element, meta: etree._Element | None) -> ParsedDocum
         frames = _find(page, "./presentation:notes//draw:frame[@presentation:class='notes']")
         if notes := " ".join(_single_line_text(frame) for frame in frames).strip():
             builder.add_paragraph(f"Notes: {notes}")
-    return builder.build(title="".join(_find(document if meta is None else meta, ".//dc:title/text()")[:1]))
+    title = "".join(_find(document if meta is None else meta, ".//dc:title/text()")[:1])
+    return with_chosen_title(builder.build(title=clean_title(title)))
 
 
 def _add_shape(builder: MarkdownBuilder, shape: etree._Element) -> None:

@@ -12,7 +12,7 @@ from lxml import etree
 from rag.errors import ParseFailed
 from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
-from rag.parsing.readers.extracted_markdown import with_chosen_title
+from rag.parsing.readers.extracted_markdown import clean_title, with_chosen_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -55,13 +55,14 @@ class _Presentation:
         slides = _find(presentation, ".//p:sldIdLst/p:sldId/@r:id")
         for number, slide in enumerate(slides, 1):
             self._add_slide(number, targets[slide][1])
-        return with_chosen_title(self._builder.build(title=self._title()))
+        # PowerPoint takes the title from the first slide once; it stays when the slides are used for something else.
+        return with_chosen_title(self._builder.build(title=self._title()), min_characters=0)
 
     def _title(self) -> str:
         if "docProps/core.xml" not in self._archive.namelist():
             return ""
         title = " ".join("".join(_find(self._xml("docProps/core.xml"), ".//dc:title/text()")).split())
-        return "" if title == "PowerPoint Presentation" else title
+        return clean_title(title)
 
     def _add_slide(self, number: int, path: str) -> None:
         """Add a slide as a page: its title, its shapes in their order, and its notes."""

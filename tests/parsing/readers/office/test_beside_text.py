@@ -52,8 +52,9 @@ _TWO = _box(paragraph("Call 112."), paragraph("Then wait."))
         _forms(_new_box(_TWO), _new_box(_TWO), fallback=_old_box(_TWO)),
         _forms("<w:drawing/>", fallback=_old_box(_TWO)),
         _old_box(_box(f"<w:p>{_run('Call 112.')}<w:r>{_old_box(_box(paragraph('Then wait.')))}</w:r></w:p>")),
+        _old_box(_box(f"<w:p><w:r>{_old_box(_box(paragraph('Call 112.')))}</w:r></w:p>", paragraph("Then wait."))),
     ],
-    ids=["VML", "DrawingML", "both", "three forms", "only old form", "box in a box"],
+    ids=["VML", "DrawingML", "both", "three forms", "only old form", "box in a box", "box in the first paragraph"],
 )
 def test_boxes_are_read_once_behind_their_paragraph(read: Read, box: str) -> None:
     body = f"{paragraph('Fire', heading=True)}<w:p {_NAMES}>{_run('Leave the house.')}<w:r>{box}</w:r></w:p>"

@@ -17,6 +17,21 @@ def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
     assert parsed.headings == (Heading(0, 1, "First"), Heading(16, 1, "Second"))
 
 
+@pytest.mark.parametrize(
+    ("declared", "first", "title"),
+    [
+        ("PowerPoint-Präsentation", "Bees of Trub", "Bees of Trub"),
+        ("Présentation PowerPoint", "Bees of Trub", "Bees of Trub"),
+        ("Corporate template", "Bees of Trub", "Bees of Trub"),
+        ("Bees and wasps", "Bees of Trub", "Bees and wasps"),
+        ("Corporate template", "", "Corporate template"),
+        ("", "", ""),
+    ],
+)
+def test_the_title_of_a_template_is_not_that_of_the_slides(read: Read, declared: str, first: str, title: str) -> None:
+    assert read(files.pptx([(first, "alpha"), ("Second", "beta")], title=declared), "a.pptx").title == title
+
+
 def test_a_title_without_a_word_of_the_slides_is_that_of_another_presentation(read: Read) -> None:
     for declared, title in [("Comma splices", "Events in forms"), ("Forms of 2011.1219", "Forms of 2011.1219")]:
         content = files.pptx([("Events in forms", "alpha beta " * 120)], title=declared)

@@ -12,7 +12,7 @@ _OFFICE, _TEXT, _TABLE, _DRAW = (
 # The remarks of reviewers, and how the signs of a word are read, which is printed above it.
 _LEFT_OUT = (f"{_OFFICE}annotation", f"{_OFFICE}annotation-end", f"{_TEXT}ruby-text")
 _SHAPES = ("custom-shape", "rect", "ellipse", "circle", "line", "path", "polygon")
-_MAX_SPACES, _IS_MOVED = 100, "moved"
+_MAX_SPACES = 100
 
 
 def place_parts(root: etree._Element) -> None:
@@ -54,18 +54,16 @@ def _place_notes(root: etree._Element) -> None:
 
 
 def _move_boxes(root: etree._Element) -> None:
+    ends: dict[etree._Element, etree._Element] = {}  # the last element that was put behind a paragraph
     for box in list(root.iter(f"{_DRAW}text-box", *(f"{_DRAW}{shape}" for shape in _SHAPES))):
         anchor = next(box.iterancestors(f"{_TEXT}p", f"{_TEXT}h"), None)
         if anchor is None or not len(box):
             continue
-        last = anchor
-        while (following := last.getnext()) is not None and following.get(_IS_MOVED):
-            last = following
+        last = ends.get(anchor, anchor)
         for child in [child for child in box if child.tag.startswith((_TEXT, _TABLE))]:
             child.tail = None
-            child.set(_IS_MOVED, "1")
             last.addnext(child)
-            last = child
+            last = ends[anchor] = child
     for frame in list(root.iter(f"{_DRAW}frame")):
         if frame.find(f"{_DRAW}text-box") is not None and frame.getparent().tag.startswith(_TEXT):
             _replace(frame, "")

@@ -19,8 +19,6 @@ _REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 
-_IS_MOVED = "moved"
-
 # Returns the part that a reference names; None if there is none, or if it is damaged.
 FindPart = Callable[[str], etree._Element | None]
 
@@ -39,10 +37,11 @@ def remove_alternatives(root: etree._Element) -> None:
 
 def move_boxes(root: etree._Element) -> None:
     """Put the paragraphs and tables of each box behind the paragraph that it is anchored in."""
+    ends: dict[etree._Element, etree._Element] = {}
     for box in list(root.iter(f"{_WORD}txbxContent")):
         anchor = next(box.iterancestors(f"{_WORD}p"), None)
         if anchor is not None and anchor.getparent() is not None:
-            _put_behind(anchor, list(box))
+            _put_behind(anchor, list(box), ends)
 
 
 def write_charts(root: etree._Element, find_part: FindPart) -> None:
@@ -52,6 +51,7 @@ def write_charts(root: etree._Element, find_part: FindPart) -> None:
         root: The part `word/document.xml`, which is changed.
         find_part: Returns the part that a reference names.
     """
+    ends: dict[etree._Element, etree._Element] = {}
     for element in list(root.iter(_CHART, _DIAGRAM)):
         is_chart = element.tag == _CHART
         part = find_part(element.get(f"{_REFERENCE}{'id' if is_chart else 'dm'}", ""))
@@ -62,7 +62,7 @@ def write_charts(root: etree._Element, find_part: FindPart) -> None:
         added = [word_paragraph(text) for text in ([" ".join(texts)] if is_chart and texts else texts)]
         if is_chart and (rows := read_chart_rows(part)):
             added.append(_table(rows))
-        _put_behind(anchor, added)
+        _put_behind(anchor, added, ends)
 
 
 def _table(rows: list[list[str]]) -> etree._Element:
@@ -74,15 +74,15 @@ def _table(rows: list[list[str]]) -> etree._Element:
     return table
 
 
-def _put_behind(anchor: etree._Element, elements: list[etree._Element]) -> None:
-    """Put elements behind a paragraph, and behind what was put there before."""
-    last = anchor
-    while (following := last.getnext()) is not None and following.get(_IS_MOVED):
-        last = following
+def _put_behind(
+    anchor: etree._Element, elements: list[etree._Element], ends: dict[etree._Element, etree._Element]
+) -> None:
+    """Put elements behind a paragraph, and behind what was put there before, the last of which is in `ends`."""
+    last = ends.get(anchor, anchor)
     for element in elements:
-        element.set(_IS_MOVED, "1")
         last.addnext(element)
         last = element
+    ends[anchor] = last
 
 
 def _has_text(element: etree._Element) -> bool:
