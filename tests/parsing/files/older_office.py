@@ -49,8 +49,11 @@ def _xls_cell(row: int, column: int, value: str | float) -> bytes:
     return _biff(0x0203, place + struct.pack("<d", value))
 
 
-def xlsb(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
-    """A binary workbook (BIFF12, MS-XLSB) with these rows in its sheets."""
+def xlsb(sheets: Mapping[str, Sequence[Sequence[str | float]]], *, is_short: bool = False) -> bytes:
+    """A binary workbook (BIFF12, MS-XLSB) with these rows in its sheets.
+
+    `is_short`: only the first cell of a row has the number of its column, as SheetJS writes it.
+    """
     listed = b"".join(
         _record(0x009C, struct.pack("<II", 0, number) + _wide(f"rId{number}") + _wide(name))
         for number, name in enumerate(sheets, 1)
@@ -74,7 +77,9 @@ def xlsb(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
         cells = b""
         for row, values in enumerate(rows):
             cells += _record(0x0000, struct.pack("<II", row, 0) + b"\0" * 17)
-            cells += b"".join(_xlsb_cell(column, value) for column, value in enumerate(values))
+            cells += b"".join(
+                _xlsb_cell(column, value, is_short=is_short and column > 0) for column, value in enumerate(values)
+            )
         size = struct.pack("<IIII", 0, len(rows) - 1, 0, max(map(len, rows)) - 1)
         members[f"xl/worksheets/sheet{number}.bin"] = (
             _record(0x0081) + _record(0x0094, size) + _record(0x0091) + cells + _record(0x0092) + _record(0x0082)
@@ -94,11 +99,11 @@ def _wide(text: str) -> bytes:
     return struct.pack("<I", len(text)) + text.encode("utf-16-le")
 
 
-def _xlsb_cell(column: int, value: str | float) -> bytes:
-    place = struct.pack("<II", column, 0)
-    if isinstance(value, str):
-        return _record(0x0006, place + _wide(value))
-    return _record(0x0005, place + struct.pack("<d", value))
+def _xlsb_cell(column: int, value: str | float, *, is_short: bool) -> bytes:
+    place = struct.pack("<I", 0) if is_short else struct.pack("<II", column, 0)
+    content = _wide(value) if isinstance(value, str) else struct.pack("<d", value)
+    kind = 0x0006 if isinstance(value, str) else 0x0005
+    return _record(kind + (0x000B if is_short else 0), place + content)
 
 
 def doc(paragraphs: Sequence[str], *, title: str = "") -> bytes:

@@ -1,16 +1,30 @@
 """Files of Office 97 to 2003, and binary workbooks: their text, headings, titles and pages are found."""
 
+import io
+import zipfile
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from rag.parsing.readers.office.sheets.binary_sheets import with_columns
 from tests.parsing.conftest import Read
 from tests.parsing.files import older_office
+from tests.parsing.files.archives import packed
+from tests.support.checks.growth import takes_linear_time
 
 PARAGRAPH = "The bridge crosses the river at its narrowest place, and has stood there for two hundred years."
 
 
-@pytest.mark.parametrize(("build", "name"), [(older_office.xls, "a.xls"), (older_office.xlsb, "a.xlsb")])
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (older_office.xls, "a.xls"),
+        (older_office.xlsb, "a.xlsb"),
+        (partial(older_office.xlsb, is_short=True), "a.xlsb"),
+    ],
+    ids=["xls", "xlsb", "short cells"],
+)
 def test_older_and_binary_workbooks_have_a_table_per_sheet(read: Read, build: Callable[..., bytes], name: str) -> None:
     parsed = read(build({"Fruit": [["Name", "Price"], ["Äpfel", 3.5], ["Birnen", 4.0]], "Roots": [["Beet"]]}), name)
     assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
@@ -88,3 +102,21 @@ def test_rows_of_a_table_are_no_headings(read: Read) -> None:
     rows = [f"{number}.\tPinot {number}\tearly" for number in range(1, 5)]
     parsed = read(older_office.doc([line for row in rows for line in (row, PARAGRAPH)]), "a.doc")
     assert parsed.headings == ()
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20])
+def test_binary_sheets_that_are_cut_off_are_read_as_far_as_possible(read: Read, cut: int) -> None:
+    content = older_office.xlsb({"Fruit": [["Name", "Price"], ["Äpfel", 3.5]]}, is_short=True)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.bin"
+    with zipfile.ZipFile(io.BytesIO(with_columns(packed(members | {sheet: members[sheet][:-cut]})))) as archive:
+        assert "Price".encode("utf-16-le") in archive.read(sheet)
+
+
+def test_columns_are_written_in_linear_time() -> None:
+    def build(length: int, seed: int) -> bytes:
+        rows: list[list[str | float]] = [["Name", "Price", float(seed)]] * (length // 3)
+        return older_office.xlsb({"Fruit": rows}, is_short=True)
+
+    assert takes_linear_time(with_columns, build, 60_000)

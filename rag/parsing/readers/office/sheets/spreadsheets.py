@@ -13,7 +13,7 @@ from rag.parsing.readers.office.legacy_title import read_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import number_formats, older_workbooks
+from . import binary_sheets, number_formats, older_workbooks
 
 # The first row of a table, its rule, and the rows that show where its header is.
 _TOP = re.compile(r"^(\|[^\n]*\|)\n(\|(?: --- \|)+)((?:\n\|[^\n]*\|){2,20})", re.M)
@@ -37,6 +37,8 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
         content = prepare_for_xberg.prepare_open_spreadsheet(content)
     elif media_type == formats.XLSX:
         content = number_formats.show_numbers(content)
+    elif media_type == formats.XLSB:
+        content = binary_sheets.with_columns(content)
     parsed = extracted_markdown.read(content, media_type, limits)
     text = _ESCAPE.sub(r"\1", _TOP.sub(_with_header, parsed.text))
     if text != parsed.text:
