@@ -148,6 +148,13 @@ _BEGINNINGS = [
         ),
         formats.XLS,
     ),
+    (
+        re.compile(
+            rf"\s*(?:<\?xml[^>]*>\s*)?{_COMMENTS}<(?:\w{{1,10}}:)?tt\b[^>]*"
+            r"=[\"']https?://www\.w3\.org/[\w/]{1,20}\b(?:ttml|ttaf1)\b"
+        ),
+        formats.TTML,
+    ),
     (re.compile(r"From \S+[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n[!-9;-~]+:"), formats.MBOX),
 ]
 # A text has a claimed type only if its beginning matches.
@@ -158,6 +165,7 @@ _SIGNATURES: dict[str, Callable[[str], bool]] = {
     formats.ICS: lambda head: False,  # detected by their beginnings
     formats.VCF: lambda head: False,
     formats.FB2: lambda head: False,
+    formats.TTML: lambda head: False,
     formats.MBOX: lambda head: head.startswith("From "),
     formats.SRT: lambda head: "-->" in head,
     formats.JSON: lambda head: head.lstrip()[:1] in ("{", "["),

@@ -21,6 +21,7 @@ JSON_LINES = "application/x-ndjson"
 NOTEBOOK = "application/x-ipynb+json"
 VTT = "text/vtt"
 SRT = "application/x-subrip"
+TTML = "application/ttml+xml"
 EML = "message/rfc822"
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -61,7 +62,7 @@ CONTAINERS = frozenset({ZIP, OLE})
 # Texts that show their structure by lines and indentation, unlike source code.
 PLAIN_TEXTS = frozenset({PLAIN, RESTRUCTURED_TEXT})
 # Text formats that are converted; other texts are kept unchanged.
-CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
+CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, TTML, EML, MBOX, FB2, ICS, VCF})
 
 # Names for messages.
 DISPLAY_NAMES = {
@@ -84,6 +85,7 @@ DISPLAY_NAMES = {
     EML: "e-mail",
     HTML: "web page",
     NOTEBOOK: "notebook",
+    TTML: "file of subtitles",
     **dict.fromkeys(PICTURES, "picture"),
 }
 
@@ -97,6 +99,7 @@ _ALIASES = {
     "text/srt": SRT,
     "application/srt": SRT,
     "text/x-subrip": SRT,
+    "application/ttaf+xml": TTML,
     "application/vnd.jupyter": NOTEBOOK,
     "application/x-zip-compressed": ZIP,
     "application/x-msg": MSG,
@@ -131,6 +134,8 @@ _SUFFIXES = {
     ".ipynb": NOTEBOOK,
     ".vtt": VTT,
     ".srt": SRT,
+    ".ttml": TTML,
+    ".dfxp": TTML,
     ".eml": EML,
     ".emlx": EML,
     ".mht": EML,
@@ -224,6 +229,7 @@ _TEXT_TYPES = {
     JSON,
     NOTEBOOK,
     SRT,
+    TTML,
     EML,
     MBOX,
     FB2,

@@ -3,8 +3,9 @@
 import pytest
 
 from rag.errors import RagError, UnsupportedFormat
-from rag.parsing import formats, parse
+from rag.parsing import detection, formats, parse
 from rag.types import Heading
+from tests.support.checks.growth import takes_linear_time
 
 from . import files
 from .conftest import Read
@@ -77,3 +78,11 @@ def test_many_comments_are_read_once(start: str, name: str) -> None:
 def test_info_files_are_text(read: Read) -> None:
     text = "This is kiln.info.\n\n\x1f\nFile: kiln.info,  Node: Top\n\nHeat it.\n\x1f\nTag Table:\n"
     assert "Heat it." in read(text.encode(), "kiln.info").text
+
+
+@pytest.mark.parametrize("unit", ["<tt ", "<tt ='http://www.w3.org/", '="http://www.w3.org/ns', "<!-- "])
+def test_beginnings_of_markup_are_read_in_linear_time(unit: str) -> None:
+    def detect(text: str) -> None:
+        detection.detect_text_type(text, content_type="", name="a.xml")
+
+    assert takes_linear_time(detect, lambda length, seed: f"<tt a='{seed}" + unit * (length // 4), 200_000)

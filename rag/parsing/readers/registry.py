@@ -54,6 +54,7 @@ READERS: dict[str, Reader] = {
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
+    formats.TTML: subtitles.read_timed_text,
     formats.MARKDOWN: plain_text_and_markdown.read_markdown,
     **dict.fromkeys(formats.PICTURES, read_picture),
 }
