@@ -106,28 +106,20 @@ def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ())
 def with_chosen_title(parsed: ParsedDocument, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> ParsedDocument:
     """Return the document with its first heading as its title if it has none, or that of another document.
 
+    Many files are made from others, whose title they keep: no word of it is in the text.
+
     Args:
         parsed: The document.
         min_characters: A text with fewer characters need not have a word of its title.
     """
-    if parsed.title and not is_title_of_other(parsed.title, parsed.text, min_characters=min_characters):
+    words, text = _LONG_WORD.findall(parsed.title[:_MAX_TITLE_CHARACTERS].casefold()), parsed.text.casefold()
+    is_short = len(text) < min_characters
+    if parsed.title and (is_short or not words or any(word in text for word in words)):
         return parsed
     first = parsed.headings[0] if parsed.headings else None
     is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
     title = clean_title(_NUMBER.sub("", first.title).rstrip(":").rstrip()) if first and is_above_all else ""
     return replace(parsed, title=title) if title else parsed
-
-
-def is_title_of_other(title: str, text: str, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> bool:
-    """Return whether a title is rather that of another document, from which this one was made: it has no word of it.
-
-    Args:
-        title: The title that the file declares.
-        text: The text of the document.
-        min_characters: A text with fewer characters need not have a word of its title.
-    """
-    words, lowered = _LONG_WORD.findall(title[:_MAX_TITLE_CHARACTERS].casefold()), text.casefold()
-    return len(lowered) >= min_characters and bool(words) and not any(word in lowered for word in words)
 
 
 def clean_title(title: str) -> str:

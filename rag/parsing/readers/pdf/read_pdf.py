@@ -54,7 +54,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
     return replace(
         add_recognized(parsed, recognized.pages),
-        title=_title(parsed),
+        title=parsed.title or _first_heading(parsed),
         unread_pages=recognized.unread,
     )
 
@@ -93,12 +93,6 @@ def _extract(content: bytes, limits: Limits, marker: str) -> Extracted:
         if not repaired:
             raise
         return read_with_xberg(repaired, formats.PDF)
-
-
-def _title(parsed: ParsedDocument) -> str:
-    """Return the title that the file declares, unless it is that of another document."""
-    is_declared = parsed.title and not extracted_markdown.is_title_of_other(parsed.title, parsed.text)
-    return parsed.title if is_declared else _first_heading(parsed) or parsed.title
 
 
 def _first_heading(parsed: ParsedDocument) -> str:

@@ -24,13 +24,6 @@ def _paragraph(y: float) -> list[Text]:
     return [Text(56, y - 14 * number, line) for number, line in enumerate(lines)]
 
 
-@pytest.mark.parametrize(("declared", "title"), [("Tea in winter", "The Old Bridge"), ("A bridge", "A bridge")])
-def test_a_title_without_a_word_of_the_pdf_is_that_of_another_one(read: Read, declared: str, title: str) -> None:
-    lines = [Text(56, 780, "The Old Bridge", 22, bold=True)]
-    lines += [line for y in range(750, 150, -40) for line in _paragraph(y)]
-    assert read(drawn_pdf.draw([lines], title=declared), "a.pdf").title == title
-
-
 @pytest.mark.parametrize(("declared", "title"), [("", "The Old Bridge"), ("Bridges of Trüb", "Bridges of Trüb")])
 def test_larger_lines_of_a_laid_out_pdf_are_headings(read: Read, declared: str, title: str) -> None:
     """Without a declared title, the highest heading of the first page is the title."""
