@@ -19,6 +19,7 @@ from pathlib import Path
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, formats
+from rag.parsing.encodings.symbol_letters import with_letters
 from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
 from rag.types import LineBox, ParsedDocument
@@ -129,6 +130,8 @@ def _parse(request: ParseRequest, limits: Limits) -> _Response:
         return _Response({}, {"picture": draw_cited_page(content, picture["pages"], picture["passage"], boxes)})
     media_type = container_formats.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
+    if media_type in formats.CONVERTED | formats.BINARY:
+        parsed = with_letters(parsed)
     values = asdict(
         replace(parsed, text="", headings=parsed.headings[:MAX_HEADINGS], pages=parsed.pages[:MAX_HEADINGS])
     )

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
+from rag.parsing.encodings.symbol_letters import write_letters
 from rag.parsing.ocr.open_pictures import open_pictures
 from rag.types import LineBox
 
@@ -171,4 +172,4 @@ def _characters(page: "PdfPage") -> str:
 
 
 def _plain(word: str) -> str:
-    return _NOT_A_LETTER.sub("", word).lower()
+    return _NOT_A_LETTER.sub("", write_letters(word)).lower()

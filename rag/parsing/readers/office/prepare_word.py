@@ -1,10 +1,13 @@
 """What is changed in Word documents so that xberg reads them as Word shows them."""
 
 import posixpath
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from lxml import etree
+
+from rag.parsing.encodings.symbol_letters import letter_of_symbol
 
 from .beside_text import word_boxes, word_notes
 from .headings import word_headings
@@ -14,6 +17,7 @@ from .prepare_for_xberg import ANY_CONTENT, ASTERISK, change_member, read_part, 
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFF = ("0", "false", "off")
+_CODE, _SURROGATES = re.compile(r"[0-9A-Fa-f]{1,4}"), 0xD800
 _RELATIONS = "word/_rels/document.xml.rels"
 _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 # What is shown at other places or not at all: remarks of reviewers are not part of a text.
@@ -43,6 +47,7 @@ def _change(content: bytes, root: etree._Element) -> None:
     styles, numbering = read_part(content, "word/styles.xml"), read_part(content, "word/numbering.xml", strict=False)
     word_boxes.remove_alternatives(root)
     _remove_hidden(root, styles)
+    _write_symbols(root)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
     labels = WordNumbers(styles, numbering).labels(root)
@@ -68,6 +73,16 @@ def _remove_hidden(root: etree._Element, styles: etree._Element | None) -> None:
     # How the signs of a word are read is printed above it.
     for left_out in list(root.iter(f"{_WORD}moveFrom", f"{_WORD}commentReference", f"{_WORD}rt")):
         _remove(left_out)
+
+
+def _write_symbols(root: etree._Element) -> None:
+    """Turn the signs of symbol fonts into text: xberg leaves them out."""
+    for symbol in root.iter(f"{_WORD}sym"):
+        code, font = symbol.get(f"{_WORD}char", ""), symbol.get(f"{_WORD}font", "")
+        number = int(code, 16) if _CODE.fullmatch(code) else 0
+        letter = letter_of_symbol(number, font) or (chr(number) if 0 < number < _SURROGATES else "")
+        if letter:
+            symbol.tag, symbol.text = f"{_WORD}t", letter
 
 
 def _hidden_styles(styles: etree._Element | None) -> Iterator[str]:
