@@ -10,6 +10,7 @@ from lxml import etree
 from rag.parsing.encodings.symbol_letters import letter_of_symbol
 
 from .beside_text import word_boxes, word_notes
+from .beside_text.word_paragraph import word_paragraph
 from .headings import word_headings
 from .numbering.word_numbers import WordNumbers
 from .numbering.write_word_labels import write_labels
@@ -48,6 +49,7 @@ def _change(content: bytes, root: etree._Element) -> None:
     word_boxes.remove_alternatives(root)
     _remove_hidden(root, styles)
     _write_symbols(root)
+    _write_form_fields(root)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
     labels = WordNumbers(styles, numbering).labels(root)
@@ -83,6 +85,25 @@ def _write_symbols(root: etree._Element) -> None:
         letter = letter_of_symbol(number, font) or (chr(number) if 0 < number < _SURROGATES else "")
         if letter:
             symbol.tag, symbol.text = f"{_WORD}t", letter
+
+
+def _write_form_fields(root: etree._Element) -> None:
+    """Write boxes that are ticked or not, and what is chosen of a list, as text before their fields."""
+    for data in root.iter(f"{_WORD}ffData"):
+        run = next(data.iterancestors(f"{_WORD}r"), None)
+        box, choices = data.find(f"{_WORD}checkBox"), data.find(f"{_WORD}ddList")
+        text = ""
+        if box is not None:
+            mark = box.find(f"{_WORD}checked")
+            mark = box.find(f"{_WORD}default") if mark is None else mark
+            text = "☒" if mark is not None and mark.get(f"{_WORD}val", "1") not in _OFF else "☐"
+        elif choices is not None:
+            entries = [entry.get(f"{_WORD}val", "") for entry in choices.findall(f"{_WORD}listEntry")]
+            chosen = choices.find(f"{_WORD}result")
+            number = "0" if chosen is None else chosen.get(f"{_WORD}val", "")[:9]
+            text = entries[int(number)] if number.isdecimal() and int(number) < len(entries) else ""
+        if text and run is not None:
+            run.addprevious(word_paragraph(text)[0])
 
 
 def _hidden_styles(styles: etree._Element | None) -> Iterator[str]:

@@ -144,6 +144,26 @@ def test_hidden_styles_and_the_reading_of_signs_are_left_out(read: Read, hidden:
     assert read(docx(body, members={"word/styles.xml": styles}), "a.docx").text == "Bees hum."
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>", "☒ member"),
+        ("<w:checkBox><w:default w:val='1'/></w:checkBox>", "☒ member"),
+        ("<w:checkBox><w:default w:val='1'/><w:checked w:val='0'/></w:checkBox>", "☐ member"),
+        (
+            "<w:ddList><w:result w:val='1'/><w:listEntry w:val='no'/><w:listEntry w:val='board'/></w:ddList>",
+            "board member",
+        ),
+        ("<w:ddList><w:listEntry w:val='no'/></w:ddList>", "no member"),
+        ("<w:ddList><w:result w:val='99999'/></w:ddList>", "member"),
+    ],
+)
+def test_fields_of_forms_are_read(read: Read, data: str, text: str) -> None:
+    begin = f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{data}</w:ffData></w:fldChar></w:r>'
+    instruction = '<w:r><w:instrText>FORM</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    assert read(docx(f"<w:p>{begin}{instruction}{_run(' member')}</w:p>"), "a.docx").text == text
+
+
 def _open_box(*texts: str) -> str:
     paragraphs = "".join(f"<text:p>{text}</text:p>" for text in texts)
     return f"<draw:frame><draw:text-box>{paragraphs}</draw:text-box></draw:frame>"
