@@ -40,7 +40,7 @@ _EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S
 _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
 # `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
-_LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
+_LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:-?\d{1,9}|[A-Za-z]|[ivx]{2,7}|[IVX]{2,7})\\?[.)][ \t])", re.M)
 _RAISED = re.compile(r"(?<![\\^])\^([^\s^\[\]]{1,20})\^(?!\^)")
 _LOWERED = re.compile(r"(?<![\\~])~([^\s~]{1,20})~(?!~)")
 _NOTE, _DEFINED_NOTE = re.compile(r"\[\^(\d{1,9})\]"), re.compile(r"^\[\^(\d{1,9})\]:", re.M)

@@ -15,6 +15,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from .extracted_markdown import strip_formatting
+from .office.numbering.write_number import write_number
 from .xberg_adapter import extract
 
 # Notes within the text, as docutils and others mark them.
@@ -58,6 +59,13 @@ _LAYOUT_TABLES = (
 _LINE_BREAK = re.compile(r"</br>", re.I)
 # What editors put in by default.
 _NO_TITLE = re.compile(r"untitled(?: document| page)?(?: \d{1,3})?|new page(?: \d{1,3})?", re.I)
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s{0,5}:[^;]{0,50}?\b(\w{5}-\w{5})\b")
+_LIST_FORMATS = {
+    **{"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"},
+    **{"lower-alpha": "lowerLetter", "upper-alpha": "upperLetter", "lower-latin": "lowerLetter"},
+    **{"upper-latin": "upperLetter", "lower-roman": "lowerRoman", "upper-roman": "upperRoman"},
+}
+_MAX_DIGITS, _MAX_STYLE = 8, 500
 _INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time"})
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -148,6 +156,7 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
         note.tag = "div"
         note.attrib.clear()
     _dissolve_layout_tables(page)
+    _write_list_numbers(page)
     for element in list(page.iter(etree.Element)):
         is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`
         if is_formatting and element.getparent() is not None:
@@ -174,6 +183,30 @@ def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:
         for part in list(table.iter("table", "tbody", "tr", "td", "th", "center")):
             if next(part.iterancestors("table"), part) is table or part is table:
                 part.tag = "div"
+
+
+def _write_list_numbers(page: lxml.html.HtmlElement) -> None:
+    """Write the numbers of lists as text that have letters or Roman numbers, or numbers out of order."""
+    for element in list(page.iter("ol")):
+        items = element.findall("li")
+        css = _LIST_STYLE.search(element.get("style", "")[:_MAX_STYLE])
+        number_format = _LIST_FORMATS.get(css[1].lower() if css else element.get("type", ""), "decimal")
+        is_reversed = element.get("reversed") is not None
+        is_counted = not is_reversed and not element.get("start") and not any(item.get("value") for item in items)
+        if number_format == "decimal" and is_counted:
+            continue
+        number = _whole_number(element.get("start", ""), len(items) if is_reversed else 1)
+        for item in items:
+            number = _whole_number(item.get("value", ""), number)
+            first = item[0] if len(item) and item[0].tag == "p" and not (item.text or "").strip() else item
+            first.text = f"{write_number(number, number_format)}. {(first.text or '').lstrip()}"
+            number += -1 if is_reversed else 1
+        element.tag = "ul"
+        element.attrib.clear()
+
+
+def _whole_number(text: str, default: int) -> int:
+    return int(text) if text.strip().lstrip("-").isdecimal() and len(text) < _MAX_DIGITS else default
 
 
 def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:

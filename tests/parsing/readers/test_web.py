@@ -108,3 +108,24 @@ def test_dates_within_a_text_stay(read: Read) -> None:
     text = "The club was recognised on <time datetime='1779-08-03'>3 August 1779</time>, when it had twenty members."
     page = f"<html><body><main><h1>Club</h1><p>{text}</p><p>{text}</p></main></body></html>"
     assert read(page.encode(), "a.html").text.count("recognised on 3 August 1779, when") == 2
+
+
+@pytest.mark.parametrize(
+    ("attributes", "second", "numbers"),
+    [
+        ('type="a"', "", ["a.", "b."]),
+        ('type="I" start="3"', "", ["III.", "IV."]),
+        ('style="margin: 0; list-style-type: lower-roman"', "", ["i.", "ii."]),
+        ("", 'value="7"', ["1.", "7."]),
+        ("reversed", "", ["2.", "1."]),
+        ('start="4"', "", ["4.", "5."]),
+        ('type="x" start="99999999999"', "", ["1.", "2."]),
+    ],
+)
+def test_lists_have_the_numbers_that_browsers_show(
+    read: Read, attributes: str, second: str, numbers: list[str]
+) -> None:
+    items = f"<li>boats,</li><li {second}><p>rafts.</p></li>"
+    page = f"<html><body><p>It is for:</p><ol {attributes}>{items}</ol></body></html>"
+    lines = [line for line in read(page.encode(), "a.html").text.split("\n") if line]
+    assert lines == ["It is for:", f"{numbers[0]} boats,", f"{numbers[1]} rafts."]
