@@ -16,7 +16,8 @@ from rag.parsing.readers.extracted_markdown import clean_title, with_chosen_titl
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .beside_text.charts import read_chart_rows, read_paragraphs
+from .beside_text.charts import read_chart_rows, read_paragraphs, read_words
+from .numbering.slide_numbers import number_paragraphs
 
 _NAMESPACES = {
     "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
@@ -88,7 +89,7 @@ class _Presentation:
         if rows := _find(shape, ".//a:tbl/a:tr"):
             self._builder.add_table([[_single_line_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
             return
-        self._builder.add_paragraph("\n\n".join(read_paragraphs(shape)))
+        self._builder.add_paragraph(_numbered_text(shape))
         for reference in _find(shape, "self::p:graphicFrame//@r:id | self::p:graphicFrame//@r:dm"):
             kind, path = related.get(reference, ("", ""))
             if kind == "chart":
@@ -132,6 +133,17 @@ def _placeholder_type(shape: etree._Element) -> str:
     """Return the type of the layout placeholder that a shape fills; empty if it does not fill a placeholder."""
     placeholders = _find(shape, "./*/p:nvPr/p:ph")
     return placeholders[0].get("type", "body") if placeholders else ""
+
+
+def _numbered_text(shape: etree._Element) -> str:
+    """Return the paragraphs of a shape. Those with numbers are lines of a list."""
+    text, is_item_above = "", False
+    for paragraph, number in number_paragraphs(shape):
+        if words := read_words(paragraph):
+            separator = ("\n" if number and is_item_above else "\n\n") if text else ""
+            text += f"{separator}{number} {words}" if number else f"{separator}{words}"
+            is_item_above = bool(number)
+    return text
 
 
 def _single_line_text(shape: etree._Element) -> str:

@@ -1,5 +1,8 @@
 """Presentations of PowerPoint and OpenDocument."""
 
+import io
+import re
+import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -52,3 +55,28 @@ def test_open_document_slides_are_pages_with_notes(read: Read, build: Callable[.
 def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
     with pytest.raises(ParseFailed, match="damaged"):
         read(files.flat_open_document("presentation", SLIDES)[:-200], "a.fodp")
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "text"),
+    [
+        (
+            [("arabicPeriod", 0), ("alphaLcParenR", 1), ("alphaLcParenR", 1), ("arabicPeriod", 0)],
+            "1. x\na) x\nb) x\n2. x",
+        ),
+        ([("arabicPeriod", 0), ("", 0), ("arabicPeriod", 0)], "1. x\n\nx\n\n1. x"),
+        ([("arabicPeriod", 0), ("", 1), ("arabicPeriod", 0)], "1. x\n\nx\n\n2. x"),
+        ([('romanUcPeriod" startAt="4', 0), ('romanUcPeriod" startAt="4', 0)], "IV. x\nV. x"),
+        ([("arabicParenBoth", 0), ("circleNumDbPlain", 0), ("unknown", 0)], "(1) x\n① x\n1. x"),
+    ],
+)
+def test_numbers_of_slides(read: Read, paragraphs: list[tuple[str, int]], text: str) -> None:
+    content = ""
+    for scheme, level in paragraphs:
+        number = f'<a:buAutoNum type="{scheme}"/>' if scheme else ""
+        content += f'<a:p><a:pPr lvl="{level}">{number}</a:pPr><a:r><a:t>x</a:t></a:r></a:p>'
+    with zipfile.ZipFile(io.BytesIO(files.pptx([("Rules", "@")]))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    slide = "ppt/slides/slide1.xml"
+    whole = re.sub(rb"<a:p>(?:(?!<a:p>).)*?@.*?</a:p>", content.encode(), members[slide])
+    assert read(files.packed(members | {slide: whole}), "a.pptx").text == f"# Rules\n\n{text}"

@@ -11,10 +11,14 @@ _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 def read_paragraphs(element: etree._Element) -> Iterator[str]:
     """Yield the paragraphs of a shape, chart or diagram that have text."""
     for paragraph in element.iter(f"{_DRAWING}p"):
-        parts = paragraph.iter(f"{_DRAWING}t", f"{_DRAWING}br")
-        words = "".join("\n" if part.tag == f"{_DRAWING}br" else part.text or "" for part in parts)
-        if words.strip():
-            yield words.strip()
+        if words := read_words(paragraph):
+            yield words
+
+
+def read_words(paragraph: etree._Element) -> str:
+    """Return the text of a paragraph, with its line breaks."""
+    parts = paragraph.iter(f"{_DRAWING}t", f"{_DRAWING}br")
+    return "".join("\n" if part.tag == f"{_DRAWING}br" else part.text or "" for part in parts).strip()
 
 
 def read_chart_rows(chart: etree._Element) -> list[list[str]]:
