@@ -55,6 +55,8 @@ _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='m
 _LAYOUT_TABLES = (
     "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
 )
+# Office programs write numbered headings as items, with the lists of lower headings in them.
+_LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
 # Browsers show it as a line break, lxml leaves it out.
 _LINE_BREAK = re.compile(r"</br>", re.I)
 # What editors put in by default.
@@ -156,6 +158,8 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
         note.tag = "div"
         note.attrib.clear()
     _dissolve_layout_tables(page)
+    for element in page.xpath(_LISTS_OF_HEADINGS):
+        element.tag = "div"
     _write_list_numbers(page)
     for element in list(page.iter(etree.Element)):
         is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`

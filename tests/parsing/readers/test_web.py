@@ -129,3 +129,9 @@ def test_lists_have_the_numbers_that_browsers_show(
     page = f"<html><body><p>It is for:</p><ol {attributes}>{items}</ol></body></html>"
     lines = [line for line in read(page.encode(), "a.html").text.split("\n") if line]
     assert lines == ["It is for:", f"{numbers[0]} boats,", f"{numbers[1]} rafts."]
+
+
+def test_headings_that_are_items_of_a_list_stay_headings(read: Read) -> None:
+    inner = "<ol><li><h2>The boat</h2></li></ol>"
+    page = f"<html><body><ol><li><h1>Subject</h1>{inner}</li></ol><p>It is Anna.</p></body></html>"
+    assert read(page.encode(), "a.html").text == "# Subject\n\n## The boat\n\nIt is Anna."
