@@ -150,6 +150,13 @@ _BEGINNINGS = [
     ),
     (
         re.compile(
+            r"\s*<\?xml[^>]*>\s*<\?mso-application progid=\"Word\.Document\"\?>\s*"
+            r"<pkg:package\b[^>]*[\"']http://schemas\.microsoft\.com/office/2006/xmlPackage[\"']"
+        ),
+        formats.DOCX,
+    ),
+    (
+        re.compile(
             rf"\s*(?:<\?xml[^>]*>\s*)?{_COMMENTS}<(?:\w{{1,10}}:)?tt\b[^>]*"
             r"=[\"']https?://www\.w3\.org/[\w/]{1,20}\b(?:ttml|ttaf1)\b"
         ),

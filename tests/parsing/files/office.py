@@ -1,5 +1,7 @@
 """Word, Excel and PowerPoint files."""
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 
 from .archives import packed
@@ -13,6 +15,7 @@ REFERENCE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 _MAIN = "application/vnd.openxmlformats-officedocument"
+_RELATIONS_TYPE = "application/vnd.openxmlformats-package.relationships+xml"
 
 
 def _content_types(main: str, part: str) -> str:
@@ -129,3 +132,20 @@ def _shape(place: str, text: str) -> str:
         f'<p:sp><p:nvSpPr><p:cNvPr id="2" name="x"/><p:cNvSpPr/><p:nvPr><p:ph type="{place}"/></p:nvPr></p:nvSpPr>'
         f"<p:txBody><a:p>{runs}</a:p></p:txBody></p:sp>"
     )
+
+
+def flat_docx(content: bytes) -> bytes:
+    """The document of `docx`, as one XML file."""
+    main = {"word/document.xml": "document.main", "word/styles.xml": "styles", "word/numbering.xml": "numbering"}
+    parts = ""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in set(archive.namelist()) - {"[Content_Types].xml"}:
+            media_type = f"{_MAIN}.wordprocessingml.{main[name]}+xml" if name in main else _RELATIONS_TYPE
+            data = archive.read(name).decode().partition("?>")[2]
+            attributes = f'pkg:name="/{name}" pkg:contentType="{media_type}"'
+            parts += f"<pkg:part {attributes}><pkg:xmlData>{data}</pkg:xmlData></pkg:part>"
+    return (
+        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<?mso-application progid="Word.Document"?>\n'
+        '<pkg:package xmlns:pkg="http://schemas.microsoft.com/office/2006/xmlPackage">'
+        f'{parts}<pkg:part pkg:name="/word/media/a.png"><pkg:binaryData>AA==</pkg:binaryData></pkg:part></pkg:package>'
+    ).encode()

@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -18,6 +19,8 @@ from .numbering.open_document_numbers import OpenDocumentNumbers
 _OFFICE, _TABLE, _TEXT = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text")
 )
+_PACKAGE = "{http://schemas.microsoft.com/office/2006/xmlPackage}"
+_TYPES = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{}</Types>'
 # Stands for an asterisk of a text document, a character that no font has.
 ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
@@ -26,6 +29,24 @@ _CELL_TO_CHANGE = re.compile(
     rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:float|percentage|currency|time)\""
 )
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
+
+
+def pack_flat(content: bytes) -> bytes:
+    """Return a container with the parts of a flat document of Office (a single XML file; ECMA-376, Flat OPC).
+
+    Raises:
+        ParseFailed: If the document is no XML.
+    """
+    buffer, types = io.BytesIO(), list[str]()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for part in _parse(content).iter(f"{_PACKAGE}part"):
+            name, data = part.get(f"{_PACKAGE}name", ""), part.find(f"{_PACKAGE}xmlData")
+            media_type = escape(part.get(f"{_PACKAGE}contentType", ""), {'"': "&quot;"})
+            if data is not None and len(data) and name.startswith("/"):  # others are pictures
+                archive.writestr(name[1:], etree.tostring(data[0], encoding="utf-8", xml_declaration=True))
+                types.append(f'<Override PartName="{escape(name)}" ContentType="{media_type}"/>')
+        archive.writestr("[Content_Types].xml", _TYPES.format("".join(types)))
+    return buffer.getvalue()
 
 
 def prepare_open_spreadsheet(content: bytes) -> bytes:

@@ -44,6 +44,8 @@ def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
 
 
 def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
+    if not content.startswith(zip_files.MAGIC):
+        content = prepare_for_xberg.pack_flat(content)
     zip_files.check_archive(content, limits)
     extracted = extract(prepare_word.prepare_word(content), formats.DOCX, limits, pages=True)
     title = extracted_markdown.clean_title(extracted.title)

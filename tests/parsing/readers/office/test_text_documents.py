@@ -2,11 +2,13 @@
 
 import pytest
 
+from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.readers.office import rich_text
 from rag.types import Heading, Page
 from tests.parsing import files
 from tests.parsing.conftest import Read
+from tests.parsing.files.office import flat_docx
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -164,3 +166,11 @@ def test_asterisks_in_word_documents_stay(read: Read) -> None:
     parsed = read(files.docx(files.paragraph("The *best* hive", heading=True) + files.paragraph(text)), "a.docx")
     assert parsed.text == f"# The *best* hive\n\n{text}"
     assert [heading.title for heading in parsed.headings] == ["The *best* hive"]
+
+
+def test_flat_word_documents_are_read(read: Read) -> None:
+    flat = flat_docx(files.docx(files.paragraph("Bees", heading=True) + files.paragraph("They hum.")))
+    parsed = read(flat, "a.xml")
+    assert (parsed.text, parsed.media_type) == ("# Bees\n\nThey hum.", formats.DOCX)
+    with pytest.raises(ParseFailed, match="damaged"):
+        read(flat[:-30], "a.xml")
