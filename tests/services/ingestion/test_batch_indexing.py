@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.models.content.pgvector_tables import ChunkTerms
 from rag.services.ingestion import build_submissions, document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.create_job import create_job
@@ -41,6 +42,15 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(world: World) -> 
     few = statements(world, source, 2)
     assert statements(world, source, 24) <= few
     assert Document.objects.count() == 26
+
+
+def test_chunks_of_new_documents_are_not_read_again_for_their_terms(world: World) -> None:
+    source = world.source()
+    submit(world, source, {"a": "Zebras sleep.", "b": "Zebra number two."})
+    with CaptureQueriesContext(connection) as queries:
+        assert process_queue() == 2
+    assert ChunkTerms.objects.count() == Chunk.objects.count() == 2
+    assert not [query["sql"] for query in queries if 'FROM "rag_chunk"' in query["sql"]]
 
 
 @pytest.mark.parametrize(("is_remote", "batches"), [(False, 2), (True, 1)])

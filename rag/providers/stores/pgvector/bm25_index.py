@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.binary_copy import copy_with_rls
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.text import languages
 from rag.text.indexed_text import embedded_text
 from ragsite.postgres.statements.round_trips import Value
@@ -31,13 +32,15 @@ _COLUMNS = {
     "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "config": "text", "terms": "bytea",
     "weights": "bytea",
 }  # fmt: skip
+# A chunk, its source and its document, and the text search configuration of its terms.
+_Key = tuple[uuid.UUID, uuid.UUID, uuid.UUID, str]
 _WITHOUT_TERMS = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
 
 
 def sync(
     document_ids: Sequence[uuid.UUID],
     *,
-    new: Sequence[uuid.UUID] = (),
+    new: Sequence[tuple[DocumentVersion, Sequence[uuid.UUID]]] = (),
     rebuild: Sequence[uuid.UUID] = (),
     limit: int | None = None,
 ) -> None:
@@ -51,29 +54,28 @@ def sync(
     rebuild. The calling code keeps other writers of these documents waiting.
 
     Args:
-        document_ids: The documents.
-        new: Those of them that had no chunks before, so that no terms are outdated.
+        document_ids: The documents whose chunks are read.
+        new: Versions of other documents, which had no chunks before, with the ids of their chunks. These are not read
+            again.
         rebuild: The documents whose terms are all computed again, because their title has changed.
         limit: The maximum number of chunks without terms that are indexed, in the order of their ids; None for all.
     """
-    if not document_ids:
+    if not document_ids and not new:
         return
     documents = Document.objects.filter(pk__in=list(document_ids))
-    sources_and_langs = list(documents.values_list("pk", "source_id", "lang"))
+    sources_and_langs = list(documents.values_list("pk", "source_id", "lang")) if document_ids else []
     source_ids = [source_id for _, source_id, _ in sources_and_langs]
-    # A text whose language is unknown counts as English: it is often code, or too short to detect the language.
-    configs = {
-        document_id: languages.text_search_config(lang or "english") for document_id, _, lang in sources_and_langs
-    }
-    added = _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
-    lock_statistics(set(source_ids))
-    if old := {key: configs[key] for key in configs.keys() - set(new)}:
+    configs = {document_id: _config(lang) for document_id, _, lang in sources_and_langs}
+    added = _add_new(new)
+    added += _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
+    lock_statistics({*source_ids, *(version.document.source_id for version, _ in new)})
+    if configs:
         _delete(
             "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
             "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
-            [source_ids, list(old), list(old), list(old.values()), list(rebuild)],
+            [source_ids, list(configs), list(configs), list(configs.values()), list(rebuild)],
         )
-        added += _add_missing(old, None if limit is None else limit - len(added))
+        added += _add_missing(configs, None if limit is None else limit - len(added))
     for start in range(0, len(added), _COUNT_BATCH):
         _count(added[start : start + _COUNT_BATCH])
 
@@ -122,27 +124,60 @@ def _delete(where: str, values: Sequence[Value]) -> None:
         )
 
 
+def _config(lang: str) -> str:
+    """Return the text search configuration of a document.
+
+    A text whose language is unknown counts as English: it is often code, or too short to detect the language.
+    """
+    return languages.text_search_config(lang or "english")
+
+
+def _add_new(versions: Sequence[tuple[DocumentVersion, Sequence[uuid.UUID]]]) -> list[uuid.UUID]:
+    """Write the terms of the versions' new chunks, and return the chunks' ids. They are not counted yet."""
+    chunks = (
+        (
+            (chunk_id, version.document.source_id, version.document.pk, config),
+            embedded_text(draft.text, draft.headings, version.document.title),
+        )
+        for version, chunk_ids in versions
+        for config in [_config(version.document.lang)]
+        for chunk_id, index in zip(chunk_ids, version.new_indexes, strict=True)
+        for draft in [version.chunks[index]]
+    )
+    while batch := list(itertools.islice(chunks, _WRITE_BATCH)):
+        _write_terms(batch)
+    return [chunk_id for _, chunk_ids in versions for chunk_id in chunk_ids]
+
+
 def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uuid.UUID]:
     """Write the missing terms of these documents' chunks, and return the chunks' ids. They are not counted yet."""
+    if not configs:
+        return []
     added: list[uuid.UUID] = []
     chunks = Chunk.objects.filter(_WITHOUT_TERMS, document__in=list(configs))
     chunks = chunks.order_by() if limit is None else chunks.order_by("pk")  # the next call continues by id
     values = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
     remaining = values[:limit].iterator(_WRITE_BATCH)
     while batch := list(itertools.islice(remaining, _WRITE_BATCH)):
-        keys = [
-            (chunk_id, source_id, document_id, configs[document_id]) for chunk_id, source_id, document_id, *_ in batch
-        ]
-        texts = [embedded_text(text, headings, title) for *_, text, headings, title in batch]
-        terms_by_chunk = stemmer.terms(texts, [config for *_, config in keys])
-        weighed = (weigh(terms) for terms in terms_by_chunk)
-        copied = (
-            (*key, array_bytes(terms), sparse_bytes(terms, weights))
-            for key, (terms, weights) in zip(keys, weighed, strict=True)
+        _write_terms(
+            [
+                ((chunk_id, source_id, document_id, configs[document_id]), embedded_text(text, headings, title))
+                for chunk_id, source_id, document_id, text, headings, title in batch
+            ]
         )
-        copy_with_rls(ChunkTerms._meta.db_table, _COLUMNS, copied)
-        added += (chunk_id for chunk_id, *_ in keys)
+        added += (chunk_id for chunk_id, *_ in batch)
     return added
+
+
+def _write_terms(chunks: Sequence[tuple[_Key, str]]) -> None:
+    """Write the terms of these texts of chunks."""
+    terms_by_chunk = stemmer.terms([text for _, text in chunks], [config for (*_, config), _ in chunks])
+    weighed = (weigh(terms) for terms in terms_by_chunk)
+    copied = (
+        (*key, array_bytes(terms), sparse_bytes(terms, weights))
+        for (key, _), (terms, weights) in zip(chunks, weighed, strict=True)
+    )
+    copy_with_rls(ChunkTerms._meta.db_table, _COLUMNS, copied)
 
 
 def _count(chunk_ids: Sequence[uuid.UUID]) -> None:

@@ -40,11 +40,11 @@ class PgVectorStore:
     def write(
         self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel, second_model: EmbeddingModel | None = None
     ) -> None:
-        vectors.replace(versions, model, second_model)
+        versions_with_ids = vectors.replace(versions, model, second_model)
         vectors.update_filters([version.document for version in versions if not version.is_new])
         bm25_index.sync(
-            [version.document.pk for version in versions],
-            new=[version.document.pk for version in versions if version.is_new],
+            [version.document.pk for version in versions if not version.is_new],
+            new=[(version, chunk_ids) for version, chunk_ids in versions_with_ids if version.is_new],
             rebuild=[version.document.pk for version in versions if version.has_new_title],
         )
 

@@ -39,25 +39,33 @@ def embedded_chunks(document: Document, model: EmbeddingModel) -> QuerySet[Chunk
 
 def replace(
     versions: Sequence[DocumentVersion], model: EmbeddingModel, second_model: EmbeddingModel | None = None
-) -> None:
-    """Write the chunks of each version with their vectors and signatures, and delete the document's other chunks."""
+) -> list[tuple[DocumentVersion, list[uuid.UUID]]]:
+    """Write the chunks of each version with their vectors and signatures, and delete the document's other chunks.
+
+    Returns:
+        Each version with the ids of its new chunks, in the order of its `new_indexes`.
+    """
     for version in versions:
         if not version.is_new:
             embedded = embedded_chunks(version.document, model).values_list("pk", "digest")
             kept_rows = chunk_rows.match_kept_rows(version, embedded)
             _delete_stale_chunks(version.document, kept_rows.values())
             chunk_rows.move_kept(version.chunks, kept_rows)
+    versions_with_ids = [(version, [uuid7() for _ in version.new_indexes]) for version in versions]
     longest = max((len(version.new_indexes) for version in versions), default=0)
     for start in range(0, longest, _MAX_WRITTEN):
-        _insert_new([version.with_new_chunks(start, start + _MAX_WRITTEN) for version in versions], model, second_model)
+        end = start + _MAX_WRITTEN
+        parts = [(version.with_new_chunks(start, end), ids[start:end]) for version, ids in versions_with_ids]
+        _insert_new(parts, model, second_model)
+    return versions_with_ids
 
 
 def _insert_new(
-    versions: Sequence[DocumentVersion], model: EmbeddingModel, second_model: EmbeddingModel | None
+    versions_with_ids: Sequence[tuple[DocumentVersion, Sequence[uuid.UUID]]],
+    model: EmbeddingModel,
+    second_model: EmbeddingModel | None,
 ) -> None:
     """Insert the new chunks of the versions with their vectors and signatures."""
-    ids = [[uuid7() for _ in version.new_indexes] for version in versions]
-    versions_with_ids = list(zip(versions, ids, strict=True))
     chunk_rows.insert_new(versions_with_ids)
     _insert(
         model,
@@ -78,7 +86,7 @@ def _insert_new(
         for version, chunk_ids in versions_with_ids
         for chunk_id, signatures in zip(chunk_ids, version.signatures, strict=False)  # signatures may be empty
     )
-    for version in versions:
+    for version, _ in versions_with_ids:
         vector_files.release_memory(version.vectors)
 
 
