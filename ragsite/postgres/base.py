@@ -17,6 +17,7 @@ from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 from . import identity, role_connections
 from .derived_keys import role_password
@@ -222,7 +223,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             statement = (numbered, [to_text(value) for value in values])
             if not self.get_autocommit():
-                return self._read_in_transaction(statement, result_format)
+                return load_rows(self.connection, self._send_in_transaction([statement], result_format))
             session = self.connection
             identity_statement = self._identity_statement(identity.current(), session.info.backend_pid)
             try:
@@ -234,18 +235,32 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise
             return load_rows(session, result)
 
-    def _read_in_transaction(self, statement: Statement, result_format: Format) -> list[tuple[Any, ...]]:
+    def execute_together(self, statements: Sequence[str]) -> None:
+        """Execute statements of the application itself, without values, in one round trip of the current transaction.
+
+        Args:
+            statements: The statements, whose results nobody needs.
+        """
+        if self.is_pooled or self.execute_wrappers != [self._execute_with_identity]:  # others watch statements
+            with self.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+            return
+        with self.wrap_database_errors:
+            self._send_in_transaction([(statement, []) for statement in statements], Format.TEXT)
+
+    def _send_in_transaction(self, statements: Sequence[Statement], result_format: Format) -> PGresult:
+        """Send the statements in one round trip of the current transaction, and return the result of the last one."""
         self.validate_no_broken_transaction()
         session, current = self.connection, identity.current()
         status = session.info.transaction_status
         if status == TransactionStatus.IDLE:
             self._applied = self._session_identity
-        statements = [statement]
         if current != self._applied and status != TransactionStatus.INERROR:
-            statements.insert(0, self._identity_statement(current, session.info.backend_pid))
+            statements = [self._identity_statement(current, session.info.backend_pid), *statements]
         *_, result = send_together(session, [*self._begin(), *statements], result_format)
         self._applied = current
-        return load_rows(session, result)
+        return result
 
     def _begin(self) -> list[Statement]:
         """Return the statement that begins the transaction; nothing if it has begun."""
@@ -272,6 +287,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 def read_rows(sql: str, values: Sequence[Value], *, binary: bool = False) -> list[tuple[Any, ...]]:
     """Return the rows of a statement with the current identity, in as few round trips as possible."""
     return _default_connection().read_rows(sql, values, binary=binary)
+
+
+def execute_together(statements: Sequence[str]) -> None:
+    """Execute statements without values in the current transaction, in one round trip."""
+    _default_connection().execute_together(statements)
 
 
 def _default_connection() -> DatabaseWrapper:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
+from ragsite.postgres.base import execute_together, read_rows
+
 
 def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     """Insert rows into a table with COPY … FORMAT BINARY.
@@ -31,15 +33,14 @@ def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequenc
     """
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     staging = f"pg_temp.staging_{table}"
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass(%s) IS NULL", [staging])
-        if cursor.fetchone()[0]:
-            cursor.execute(
-                f"CREATE TEMPORARY TABLE staging_{table} ON COMMIT DELETE ROWS "
-                f"AS SELECT {names} FROM {table} WITH NO DATA"
-            )
-            # The session's next transaction may have another role.
-            cursor.execute(f"GRANT ALL ON {staging} TO PUBLIC")
+    with transaction.atomic(savepoint=False):
+        if read_rows("SELECT to_regclass(%s)", [staging]) == [(None,)]:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"CREATE TEMPORARY TABLE staging_{table} ON COMMIT DELETE ROWS "
+                    f"AS SELECT {names} FROM {table} WITH NO DATA"
+                )
+                # The session's next transaction may have another role.
+                cursor.execute(f"GRANT ALL ON {staging} TO PUBLIC")
         copy(staging, columns, rows)
-        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}")
-        cursor.execute(f"DELETE FROM {staging}")
+        execute_together([f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}", f"DELETE FROM {staging}"])
