@@ -17,10 +17,10 @@ from .base import read_rows
 def update_in_order(rows: QuerySet[Model], **values: object) -> None:
     """Update rows that other transactions change as well, locked in the order of their keys, against deadlocks.
 
-    An UPDATE locks rows as it finds them, which may be any order.
+    An UPDATE locks rows as it finds them, which may be any order. A subquery that locks them is sorted first.
     """
-    keys = list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-    rows.model._base_manager.filter(pk__in=keys).update(**values)
+    locked = rows.order_by("pk").select_for_update(no_key=True).values("pk")
+    rows.model._base_manager.filter(pk__in=locked).update(**values)
 
 
 def advisory_xact_locks(names: Iterable[str]) -> None:

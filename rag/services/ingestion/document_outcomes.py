@@ -43,15 +43,11 @@ def record_success(
     Raises:
         LeaseEnded: If this process no longer holds one of the documents. The current transaction must be rolled back.
     """
-    # Locked in the order of their keys, against deadlocks.
-    documents = sorted(index_outcomes, key=lambda document: document.pk)
-    running = IngestionDocument.objects.filter(pk__in=[document.pk for document in documents], state=State.RUNNING)
-    leases = running.order_by("pk").select_for_update().values_list("pk", "lease")
-    if list(leases) != [(document.pk, document.lease) for document in documents]:
-        raise LeaseEnded
+    documents = list(index_outcomes)
     values = [
         (
             document.pk,
+            document.lease,
             outcome.status,
             outcome.document_id,
             outcome.chunk_count,
@@ -69,11 +65,21 @@ def record_success(
             "timings = done.timings::jsonb, "
             "stage = '', text = '', due_at = NULL, error_code = done.error_code, "
             "error_message = done.error_message, finished_at = %s "
-            "FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[]) "
-            "AS done (id, outcome, document_id, chunk_count, timings, error_code, error_message) "
-            "WHERE document.id = done.id",
-            [State.DONE, timezone.now(), *([*column] for column in zip(*values, strict=True))],
+            "FROM unnest(%s::uuid[], %s::uuid[], %s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], "
+            "%s::text[]) AS done (id, lease, outcome, document_id, chunk_count, timings, error_code, error_message) "
+            # Locked in the order of their keys, against deadlocks.
+            "JOIN (SELECT id FROM rag_ingestiondocument WHERE id = ANY(%s) ORDER BY id FOR UPDATE) AS locked "
+            "USING (id) WHERE document.id = done.id AND document.state = %s AND document.lease = done.lease",
+            [
+                State.DONE,
+                timezone.now(),
+                *([*column] for column in zip(*values, strict=True)),
+                [document.pk for document in documents],
+                State.RUNNING,
+            ],
         )
+        if cursor.rowcount != len(documents):
+            raise LeaseEnded
     transaction.on_commit(lambda: measured_documents.record_done(documents, timings))
 
 

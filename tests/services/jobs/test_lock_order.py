@@ -8,10 +8,10 @@ import pytest
 from django.db import connection, transaction
 
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import build_submissions, document_processing, leases
+from rag.services.ingestion import build_submissions, document_outcomes, document_processing, leases
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs.create_job import create_job
-from rag.types import Submission
+from rag.types import IndexOutcome, Submission
 from ragsite.postgres import identity
 from tests.support.factories import World
 
@@ -85,3 +85,45 @@ def test_work_and_cancellation_do_not_wait_for_each_other(
         for future in (holder, worker, cancelling):
             future.result(timeout=20)
     assert set(IngestionJob.objects.values_list("status", flat=True)) == {"cancelled"}
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True], ids=["renewed", "cancelled"])
+def test_an_outcome_waits_for_a_change_of_its_row(
+    live_world: World, eventually: Callable[..., object], is_cancelled: bool
+) -> None:
+    """A document that is still leased after the wait is done; one that was cancelled meanwhile is not."""
+    claimed = submit_jobs(live_world, jobs=1, documents=2)
+    changed, may_commit = threading.Event(), threading.Event()
+
+    def in_transaction(function: Callable[[], object]) -> None:
+        try:
+            with transaction.atomic():
+                function()
+        finally:
+            connection.close()
+
+    def change() -> None:
+        if is_cancelled:
+            close_and_cancel.cancel_jobs(IngestionJob.objects.all())
+        else:
+            leases.update_if_leased(claimed[1], chunk_count=7)
+        changed.set()
+        may_commit.wait(10)
+
+    outcomes = {document: IndexOutcome("created", None, 1) for document in reversed(claimed)}
+    with ThreadPoolExecutor(2) as threads:
+        try:
+            changing = threads.submit(in_transaction, change)
+            changed.wait(10)
+            worker = threads.submit(in_transaction, lambda: document_outcomes.record_success(outcomes))
+            eventually(lambda: waiting_statements() == 1)
+        finally:
+            may_commit.set()
+        changing.result()
+        if is_cancelled:
+            with pytest.raises(leases.LeaseEnded):
+                worker.result()
+        else:
+            worker.result()
+    states = set(IngestionDocument.objects.values_list("state", flat=True))
+    assert states == {IngestionDocument.State.CANCELLED if is_cancelled else IngestionDocument.State.DONE}
