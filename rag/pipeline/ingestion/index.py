@@ -13,7 +13,7 @@ from ragsite.postgres.statements.insert_rows import insert_rows
 
 from . import quota, write_long_texts
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
-from .stored_documents import deleted_since, lock_documents
+from .stored_documents import lock_documents
 from .unchanged_content import (
     UnchangedDocument,
     effective_hash,
@@ -49,8 +49,7 @@ def index_documents(
         UnknownSource: If the source has been deleted.
     """
     revisions = {prepared.chunked.submission.path: revision for revision, prepared in prepared_documents.items()}
-    stored = lock_documents(source, revisions)
-    deleted = deleted_since(source, {path: revision for path, revision in revisions.items() if path not in stored})
+    stored, deleted = lock_documents(source, revisions)
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     versions: list[DocumentVersion] = []
     unchanged: list[UnchangedDocument] = []

@@ -13,7 +13,7 @@ from rag.providers.stores.store_writes import MetadataUpdate
 from rag.types import FILTER_FIELDS, ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.statements.update_rows import update_rows
 
-from .stored_documents import deleted_since, lock_documents
+from .stored_documents import lock_documents
 
 # The fields of a document that a submission of the same content may change.
 _METADATA_FIELDS = ("title", "uri", "content_type", "source_type", "lang", "tags", "metadata", "date")
@@ -57,10 +57,8 @@ def update_unchanged(
         ModelChanged: If the source was switched to another embedding model.
     """
     revisions = {submission.path: revision for revision, (submission, _) in submissions.items()}
-    stored = lock_documents(source, revisions)
-    missing = {path: revision for path, revision in revisions.items() if path not in stored}
-    deleted = deleted_since(source, missing) if missing else {}
-    outcomes = {missing[path]: outcome for path, outcome in deleted.items()}
+    stored, deleted = lock_documents(source, revisions)
+    outcomes = {revisions[path]: outcome for path, outcome in deleted.items()}
     unchanged: dict[uuid.UUID, UnchangedDocument] = {}
     for revision, (submission, options) in submissions.items():
         if document := stored.get(submission.path):
