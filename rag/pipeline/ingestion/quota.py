@@ -9,11 +9,11 @@ from django.db.models import F, OuterRef, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, Greatest
 from django.utils.translation import gettext
 
-from orgs.models import Organization
 from rag.errors import IndexFull
 from rag.models import DataSource, Document, IngestionDocument, Original, Usage
 from rag.models.ingestion.jobs import HAS_INPUT, TEXT_BYTES
 from rag.types import DocumentText, LongText
+from ragsite.postgres.base import read_rows
 
 _OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 # How much of a long text is encoded at a time.
@@ -147,7 +147,8 @@ def update_usage(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None
 
 
 def _get_quota(organization_id: uuid.UUID) -> _Quota:
-    return _Quota(*Organization.objects.values_list("max_chunks", "max_bytes").get(pk=organization_id))
+    (limits,) = read_rows("SELECT max_chunks, max_bytes FROM orgs_organization WHERE id = %s", [organization_id])
+    return _Quota(*limits)
 
 
 def _create_usage(organization_id: uuid.UUID) -> None:

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 
-from rag.models import IngestionDocument, IngestionFairness, ModelOutage
+from rag.models import IngestionDocument, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
 from ragsite.postgres.locks import update_in_order
 from ragsite.postgres.models import database_now, uuid7
@@ -55,9 +55,8 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
     Returns:
         The claimed documents in the order in which they were submitted; empty if nothing can be claimed now.
     """
-    now = database_now()
     with transaction.atomic():
-        for source in _candidate_sources(now):
+        for source in _candidate_sources():
             if only_overlooked and source.running_documents:
                 return []  # all that follow have documents in progress, too
             queued = IngestionDocument.objects.filter(source=source.pk, state=State.QUEUED, due_at=None)
@@ -67,7 +66,7 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             if only_overlooked:
                 claimable = claimable.filter(length__lte=max_bytes)
             ids = _select_claim(list(claimable[: 1 if source.has_outage else limit]), max_bytes)
-            if ids and (not source.has_outage or _set_probe(ids[0], source.model_id, now)):
+            if ids and (not source.has_outage or _set_probe(ids[0], source.model_id, source.now)):
                 break
         else:
             return []
@@ -76,17 +75,13 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             state=State.RUNNING,
             attempts=F("attempts") + 1,
             lease=lease,
-            due_at=now + _lease_duration(),
-            claimed_at=now,
+            due_at=source.now + _lease_duration(),
+            claimed_at=source.now,
             stage=Stage.PARSING,
             chunk_count=0,
         )
-        IngestionFairness.objects.bulk_create(
-            [IngestionFairness(organization_id=source.organization_id, served_at=now)],
-            update_conflicts=True,
-            unique_fields=["organization"],
-            update_fields=["served_at"],
-        )
+        with connection.cursor() as cursor:
+            cursor.execute(_SET_SERVED, [source.organization_id, source.now])
     claimed = IngestionDocument.objects.select_related("job__source__embedding_model", "original").defer(
         "original__content"
     )
@@ -115,7 +110,7 @@ def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]],
 
 
 class _CandidateSource(NamedTuple):
-    """A source with work, its model, and how many documents of its organisation are being processed."""
+    """A source with work, its model, how many documents of its organisation are being processed, and the time now."""
 
     pk: uuid.UUID
     organization_id: uuid.UUID
@@ -123,12 +118,13 @@ class _CandidateSource(NamedTuple):
     is_remote: bool
     has_outage: bool
     running_documents: int
+    now: datetime.datetime
 
 
-def _candidate_sources(now: datetime.datetime) -> list[_CandidateSource]:
+def _candidate_sources() -> list[_CandidateSource]:
     """Return the sources with work, the fairest first."""
     with connection.cursor() as cursor:
-        cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
+        cursor.execute(_CANDIDATE_SOURCES, [_MAX_CANDIDATE_SOURCES])
         return [_CandidateSource(*row) for row in cursor.fetchall()]
 
 
@@ -151,7 +147,7 @@ WITH RECURSIVE work AS (
     SELECT organization_id, sum(documents) AS documents FROM running GROUP BY organization_id
 )
 SELECT source.id, source.organization_id, model.id, model.provider <> 'local', outage.model_id IS NOT NULL,
-    coalesce(organizations.documents, 0)::int
+    coalesce(organizations.documents, 0)::int, clock_timestamp()
 FROM work
 JOIN rag_datasource AS source ON source.id = work.source_id
 JOIN rag_embeddingmodel AS model ON model.id = source.embedding_model_id
@@ -159,9 +155,13 @@ LEFT JOIN rag_modeloutage AS outage ON outage.model_id = model.id
 LEFT JOIN rag_ingestionfairness AS fairness ON fairness.organization_id = source.organization_id
 LEFT JOIN organizations ON organizations.organization_id = source.organization_id
 LEFT JOIN running ON running.source_id = source.id
-WHERE outage.model_id IS NULL OR outage.until <= %(now)s
+WHERE outage.model_id IS NULL OR outage.until <= clock_timestamp()
 ORDER BY coalesce(organizations.documents, 0), fairness.served_at NULLS FIRST, coalesce(running.documents, 0), random()
-LIMIT %(limit)s
+LIMIT %s
+"""
+_SET_SERVED = """
+INSERT INTO rag_ingestionfairness (organization_id, served_at) VALUES (%s, %s)
+ON CONFLICT (organization_id) DO UPDATE SET served_at = excluded.served_at
 """
 
 
