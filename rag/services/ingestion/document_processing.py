@@ -27,12 +27,14 @@ _PAUSE_SECONDS, _MAX_OVERLOOKED = 10.0, 8
 
 
 def process_next(*, count: int) -> None:
-    """Claim and process up to `count` documents; it returns early if no document can be claimed.
+    """Claim and process `count` documents, or fewer if no more can be claimed.
 
-    Each claim takes documents of one source; leases.claim_next chooses the source.
+    Each claim takes documents of one source; leases.claim_next chooses the source. The last claim may exceed `count` by
+    half, because a claim of the few that remain would cost as much as a large one.
     """
-    while count > 0 and (documents := leases.claim_next(count)):
-        count -= process_documents(documents)
+    remaining = count
+    while remaining > 0 and (documents := leases.claim_next(max(remaining, count // 2))):
+        remaining -= process_documents(documents)
 
 
 class _Pauses:

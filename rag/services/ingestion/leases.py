@@ -9,6 +9,7 @@ result.
 
 import contextlib
 import datetime
+import math
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from django.db.models import F
 
 from rag.models import IngestionDocument, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
+from rag.services.operations import workers
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.locks import update_in_order
 from ragsite.postgres.models import database_now, uuid7
 
@@ -30,6 +33,11 @@ Stage = IngestionDocument.Stage
 # soon. A file counts as a fixed number of bytes, because its text is not known yet.
 _MAX_BYTES_PER_CLAIM, _MAX_BYTES_PER_REMOTE_CLAIM = 128 * 1024, 512 * 1024
 _BYTES_PER_FILE = 16 * 1024
+# A worker claims two thirds of what is an even share of the waiting documents: large claims at first, small ones at the
+# end, so that all workers end at nearly the same time. Embedding fewer bytes than this takes less time than a claim.
+_WORKERS_PER_EVEN_SHARE, _MIN_BYTES_PER_CLAIM = 3 / 2, 2 * 1024
+# More documents of a source are not counted: an even share of them is more than one claim may have.
+_MAX_COUNTED_DOCUMENTS = 2_000
 # Larger than the number of workers that look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64
 # How often a lease is renewed during the time after which it would expire.
@@ -65,7 +73,9 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             max_bytes = _MAX_BYTES_PER_REMOTE_CLAIM if source.is_remote else _MAX_BYTES_PER_CLAIM
             if only_overlooked:
                 claimable = claimable.filter(length__lte=max_bytes)
-            ids = _select_claim(list(claimable[: 1 if source.has_outage else limit]), max_bytes)
+            candidates = list(claimable[: 1 if source.has_outage else limit])
+            share = _share_of_worker(source.pk) if len(candidates) > 1 else 1
+            ids = _select_claim(candidates, max_bytes, share or limit)
             if ids and (not source.has_outage or _set_probe(ids[0], source.model_id, source.now)):
                 break
         else:
@@ -88,7 +98,25 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
     return list(claimed.filter(pk__in=ids, lease=lease).order_by("pk"))
 
 
-def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]], max_bytes: int) -> list[uuid.UUID]:
+def _share_of_worker(source_id: uuid.UUID) -> int:
+    """Return how many of the source's documents one worker should claim now; 0 if it does not matter."""
+    slots = workers.count_slots(settings.CELERY_TASK_DEFAULT_QUEUE)
+    if slots < 2:
+        return 0
+    ((waiting,),) = read_rows(_COUNT_WAITING, [source_id, _MAX_COUNTED_DOCUMENTS])
+    return math.ceil(int(waiting) / (_WORKERS_PER_EVEN_SHARE * slots))
+
+
+_COUNT_WAITING = """
+SELECT count(*) FROM (
+    SELECT FROM rag_ingestiondocument WHERE source_id = %s AND state = 'queued' AND due_at IS NULL LIMIT %s
+) AS waiting
+"""
+
+
+def _select_claim(
+    claimable: Sequence[tuple[uuid.UUID, int, int, uuid.UUID | None]], max_bytes: int, share: int
+) -> list[uuid.UUID]:
     """Return the ids of the first documents that one worker should claim together.
 
     A document that lost its worker before is claimed alone: if it was the cause, no other document is lost with it.
@@ -96,13 +124,16 @@ def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]],
     Args:
         claimable: Documents as (id, attempts, bytes of text, id of the file), in the order of the queue.
         max_bytes: The maximum length of the documents together. A single one may be longer.
+        share: Their maximum number. More are claimed if they are very short.
     """
     ids: list[uuid.UUID] = []
-    remaining_bytes = max_bytes
+    claimed_bytes = 0
     for document_id, attempts, length, original_id in claimable:
-        remaining_bytes -= _BYTES_PER_FILE if original_id else length
-        if ids and (attempts or remaining_bytes < 0):
+        length = _BYTES_PER_FILE if original_id else length
+        is_enough = len(ids) >= share and claimed_bytes >= _MIN_BYTES_PER_CLAIM
+        if ids and (attempts or is_enough or claimed_bytes + length > max_bytes):
             break
+        claimed_bytes += length
         ids.append(document_id)
         if attempts:
             break

@@ -21,7 +21,7 @@ from . import embedding_outages
 
 State = IngestionDocument.State
 # Maximum number of documents that one sweep puts back into the queue; the next sweep continues.
-_MAX_DOCUMENTS = 16 * MAX_DOCUMENTS_PER_CELERY_MESSAGE
+_MAX_DOCUMENTS = 8 * MAX_DOCUMENTS_PER_CELERY_MESSAGE
 
 
 def sweep() -> None:

@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from rag.models import WorkerHeartbeat
+from ragsite.postgres.base import read_rows
 
 logger = structlog.get_logger(__name__)
 
@@ -17,6 +18,10 @@ BEAT_SECONDS = 5
 # A worker that has missed several beats does not run any more, or cannot reach the database.
 LOST_AFTER_SECONDS = 30
 _MAX_LISTED = 100
+_COUNT_SLOTS = """
+SELECT coalesce(sum(slots), 0) FROM rag_workerheartbeat
+WHERE %s = ANY(queues) AND beat_at >= clock_timestamp() - make_interval(secs => %s)
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +105,12 @@ class Reporter:
             finally:
                 connection.close()  # a process that is forked meanwhile must not inherit it
             self._stop.wait(BEAT_SECONDS)
+
+
+def count_slots(queue: str) -> int:
+    """Return how many tasks of this queue the workers that are alive run at the same time."""
+    ((slots,),) = read_rows(_COUNT_SLOTS, [queue, LOST_AFTER_SECONDS])
+    return int(slots)
 
 
 def list_workers() -> list[WorkerState]:

@@ -4,6 +4,7 @@ import datetime
 import itertools
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import ANY
 
@@ -11,10 +12,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from rag import task_queue
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.providers import provider_factory
 from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
+from rag.services.operations import workers
 from rag.types import Submission
 from tests.support.factories import World
 
@@ -93,6 +96,38 @@ def test_a_claim_of_long_documents_is_larger_if_a_remote_model_embeds_them(
     model = EmbeddingModel.objects.create(name=provider, provider=provider, dimensions=384)
     queue(world, world.source(embedding_model=model), 30, text="Zebras sleep. " * 1_500)
     assert len(leases.claim_next(32)) == count
+
+
+def test_claims_become_smaller_towards_the_end_so_that_workers_end_together(world: World) -> None:
+    queue(world, world.source(), 120, text="Zebras sleep. " * 50)
+    workers.Reporter(name="one@host", queues=["ingestion"], slots=2, list_running=list).beat()
+    workers.Reporter(name="two@host", queues=["maintenance"], slots=8, list_running=list).beat()
+    claims = list(iter(lambda: len(leases.claim_next(64)), 0))
+    assert claims[:4] == [40, 27, 18, 12]
+    assert claims == sorted(claims, reverse=True)
+    assert claims[-2] == 3, "fewer than 2 KB are not worth a claim"
+
+
+def test_one_worker_claims_as_many_as_it_may(world: World) -> None:
+    queue(world, world.source(), 80, text="Zebras sleep. " * 50)
+    workers.Reporter(name="one@host", queues=["ingestion"], slots=1, list_running=list).beat()
+    assert len(leases.claim_next(64)) == 64
+
+
+def test_many_workers_get_documents_of_a_small_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Sequence[object]] = []
+    monkeypatch.setattr(task_queue, "send_all", lambda task, arguments: sent.extend(arguments))
+    queue(world, world.source("small"), 5)
+    assert sent == [[5]] * 5
+    sent.clear()
+    queue(world, world.source("large"), 700)
+    assert sent == [[64]] * 22
+
+
+def test_a_claim_of_the_few_that_remain_of_a_message_is_made_larger(world: World) -> None:
+    queue(world, world.source(), 80, text="Zebras sleep. " * 600)  # 128 KB are 15 of them
+    document_processing.process_next(count=16)
+    assert IngestionDocument.objects.filter(state=State.DONE).count() == 15 + 8
 
 
 def test_postponed_and_ended_documents_are_not_claimed(world: World) -> None:
