@@ -143,10 +143,10 @@ def load_identifier() -> "LanguageIdentifier":
     except OSError:  # the folder cannot be written: then each process has its own tables
         return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     ptc, pc, classes, moves, rows, output = (np.load(folder / f"{table}.npy", mmap_mode="r") for table in _TABLES)
-    # A memoryview gives single numbers as fast as a list does, an array of numpy would not.
-    return LanguageIdentifier(
-        ptc, pc, classes.tolist(), memoryview(moves), memoryview(output), norm_probs=True, tk_row=memoryview(rows)
-    )
+    # A memoryview gives single numbers as fast as a list does, an array of numpy would not. Each result of a memmap is
+    # a memmap as well, which takes a tenth of the time, so the weights are given as plain arrays of the same memory.
+    weights = (np.asarray(ptc), np.asarray(pc), classes.tolist())
+    return LanguageIdentifier(*weights, memoryview(moves), memoryview(output), norm_probs=True, tk_row=memoryview(rows))
 
 
 def _write_tables(folder: Path) -> None:
