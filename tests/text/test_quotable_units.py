@@ -106,6 +106,13 @@ def test_code_without_fences_is_detected() -> None:
     ]
 
 
+def test_items_that_end_with_semicolons_are_no_code() -> None:
+    packing = "# List\n\n- eine Jacke;\n- two pairs of socks;\na) la clé du local;\n2. a lamp (with cells):"
+    assert [unit.kind for unit in split_units(packing)] == [UnitKind.HEADING, *[UnitKind.ITEM] * 4]
+    code = "int count = 0;\n/* Comment;\n * it goes on;\n */\nrun(count);\nreturn count;"
+    assert {unit.kind for unit in split_units(code)} - {UnitKind.ITEM} == {UnitKind.CODE}
+
+
 def test_a_part_of_a_text_may_begin_within_a_code_block() -> None:
     kinds = [unit.kind for unit in split_units("```\n\nTea is hot.\n\nBoil water with:\n\n```\nkettle on now\n")]
     assert kinds == [UnitKind.RULE, UnitKind.SENTENCE, UnitKind.SENTENCE, UnitKind.RULE, UnitKind.CODE]

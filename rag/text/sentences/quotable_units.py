@@ -131,7 +131,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
         spans.append((start, max(start, offset + len(line.rstrip()))))
         offset += len(line)
     stripped_lines = [text[start:end] for start, end in spans]
-    looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
+    looks_like_code = [_looks_like_code(line) for line in stripped_lines]
     has_marks = any(_FENCE.match(line) for line in stripped_lines)  # then these say what is code
     is_code = not has_marks and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
     is_fenced = _starts_in_code(stripped_lines)
@@ -171,6 +171,11 @@ def _classify_lines(text: str) -> list[_Line | None]:
         is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
         classified.append(_Line(kind, start, end, is_clause))
     return classified
+
+
+def _looks_like_code(line: str) -> bool:
+    """Return whether a line looks like one of source code. Items of a list often end with a semicolon, too."""
+    return bool(_CODE.match(line) or (_CODE_END.search(line[-200:]) and not _ITEM.match(line)))
 
 
 def _starts_in_code(lines: list[str]) -> bool:
