@@ -38,6 +38,11 @@ def find_numbers(text: str) -> Iterator[Mention]:
             yield Mention(match.group(), match.start(), match.end())
 
 
+def find_digits(text: str) -> frozenset[str]:
+    """Return the numbers of a text that are written in digits, as they are: 4.2 is one, and 2026-01-31 has three."""
+    return frozenset(_DIGITS.findall(text))
+
+
 def normalized_numbers(text: str, lang: str = "") -> set[str]:
     """Return the numbers of a text in a form that can be compared.
 

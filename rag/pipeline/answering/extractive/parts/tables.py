@@ -30,6 +30,17 @@ def split_cells(row: str) -> list[str]:
     return [" ".join(part for part in parts if part and not _DIRECTIVE.fullmatch(part)) for parts in columns]
 
 
+def cells_by_column(row: str) -> dict[str, str]:
+    """Return the cells of a row by the name of their column in a row of a CSV file, else by its number.
+
+    Rows of a CSV file have no empty cells: "project: Finch | version: 2.1".
+    """
+    cells = split_cells(row)
+    if len(cells) > 1 and not row.startswith("|") and all(": " in cell for cell in cells):
+        return {name: value for name, _, value in (cell.partition(": ") for cell in cells)}
+    return {str(column): cell for column, cell in enumerate(cells)}
+
+
 def _below_columns(lines: Sequence[str]) -> list[list[str]]:
     """Return the cells of the lines that continue the first one: each is one cell, below the column that it is in.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import Amount, find_amounts
-from rag.text.quantities.numbers import join_thousands
+from rag.text.quantities.numbers import find_digits, join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
@@ -141,6 +141,7 @@ class AnalysedQuestion:
         is_negated: Whether it contains a negation ("not", "without", "never" …).
         codes: The codes and names of models and variables that it has, such as E-12 and MAX_AGE, in lower case.
         short_tokens: Its single letters and numbers, in lower case.
+        numbers: Its numbers in digits, as they are.
         amounts: Its numbers with a unit.
         asks_for_amount: Whether it asks for an amount of something, and has no answer type.
         cited_sections: The numbers of the sections that it names.
@@ -159,6 +160,7 @@ class AnalysedQuestion:
     is_negated: bool = False
     codes: tuple[str, ...] = ()
     short_tokens: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
     amounts: tuple[Amount, ...] = ()
     asks_for_amount: bool = False
     cited_sections: frozenset[str] = frozenset()
@@ -215,6 +217,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         is_negated=is_negated(question),
         codes=find_codes(question[:_MAX_CHARACTERS]),
         short_tokens=find_short_tokens(question),
+        numbers=find_digits(question[:_MAX_CHARACTERS]),
         amounts=tuple(find_amounts(question)),
         asks_for_amount=asks_for_amount(question),
         cited_sections=find_cited_sections(question),

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
-from rag.pipeline.answering.extractive.parts.tables import split_cells
-from rag.pipeline.answering.extractive.question.question_type import find_codes, find_short_tokens
+from rag.pipeline.answering.extractive.parts.tables import cells_by_column, split_cells
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes, find_short_tokens
+from rag.text.quantities.numbers import find_digits
 from rag.text.sentences.quotable_units import UnitKind
-from rag.text.words import content_words, split_words, stem
+from rag.text.words import as_phrase, content_words, is_function_word, split_words, stem
 
 from .answer_candidates import QuoteCandidate
 
@@ -15,6 +16,8 @@ _MAX_WORDS_BEFORE_TERM = 1
 _MAX_SUBJECT_CHARACTERS = 120
 # A code that more parts have does not tell them apart.
 _MAX_SHARE_WITH_CODE = 0.25
+# A question that names one cell of a row may mean any row that has it.
+_MIN_NAMED_CELLS = 2
 
 
 def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
@@ -46,15 +49,55 @@ def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate,
     structure = structures[candidate.passage_number - 1]
     if structure.parts[candidate.index].kind is not UnitKind.ROW:
         return False
-    cells = [cell[:_MAX_SUBJECT_CHARACTERS] for cell in split_cells(structure.text(candidate.index))]
+    cells = _cells(structure, candidate)
     names = {cells[0], next((cell for cell in cells if any(map(str.isalpha, cell))), "")}
-    lang = structure.passage.lang
+    return any(_names_subject(structure, candidate, cell, short_tokens) for cell in names)
+
+
+def find_best_named_rows(
+    candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], question: AnalysedQuestion
+) -> set[tuple[int, int]]:
+    """Return the passage numbers and indexes of the rows of which the question names most cells, two at least.
+
+    "Finch | 2.1 | …" is meant by "Who manages Finch 2.1?", and neither "Finch | 2.0 | …" nor "Wren | 2.1 | …". A cell
+    of numbers is named if the question has them, as they are.
+    """
+    counts = {
+        (candidate.passage_number, candidate.index): len(_named_cells(structures, candidate, question))
+        for candidate in candidates
+        if structures[candidate.passage_number - 1].parts[candidate.index].kind is UnitKind.ROW
+    }
+    best = max(counts.values(), default=0)
+    return {part for part, count in counts.items() if count == best} if best >= _MIN_NAMED_CELLS else set()
+
+
+def _named_cells(
+    structures: Sequence[PassageStructure], candidate: QuoteCandidate, question: AnalysedQuestion
+) -> set[str]:
+    structure = structures[candidate.passage_number - 1]
 
     def is_named(cell: str) -> bool:
-        subject = {stem(word, lang) for word in content_words(cell, lang)}
-        return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+        if any(map(str.isalpha, cell)):
+            is_name = any(not is_function_word(word, structure.passage.lang) for word in split_words(cell))
+            return is_name and _names_subject(structure, candidate, cell, question.short_tokens)
+        numbers = find_digits(cell)
+        return bool(numbers) and numbers <= question.numbers
 
-    return any(map(is_named, names))
+    return {as_phrase(cell) for cell in _cells(structure, candidate) if is_named(cell)}
+
+
+def _cells(structure: PassageStructure, candidate: QuoteCandidate) -> list[str]:
+    cells = cells_by_column(structure.text(candidate.index)).values()
+    return [cell[:_MAX_SUBJECT_CHARACTERS] for cell in cells]
+
+
+def _names_subject(
+    structure: PassageStructure, candidate: QuoteCandidate, cell: str, short_tokens: frozenset[str]
+) -> bool:
+    """Return whether the question has all content words, single letters and numbers of a cell."""
+    lang = structure.passage.lang
+    subject = {stem(word, lang) for word in content_words(cell, lang)}
+    return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
 
 
 def find_rarest_code(

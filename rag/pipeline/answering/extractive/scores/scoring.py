@@ -16,7 +16,7 @@ from rag.text.sentences.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
-from .part_subjects import begins_with_term, find_rarest_code, names_row
+from .part_subjects import begins_with_term, find_best_named_rows, find_rarest_code, names_row
 from .question_words import total
 from .rows_by_amount import rows_by_amount
 from .section_headings import SectionHeading, section_match
@@ -40,6 +40,8 @@ _SECTION_WEIGHT = 1.0
 _DEFINITION_BONUS = 1.5
 # Bonus for a row of a table whose first cell the question names, in standard deviations.
 _SUBJECT_BONUS = 1.0
+# Bonus for the rows of which the question names most cells, in standard deviations.
+_IDENTIFIED_BONUS = 3.0
 # Bonus for a row whose range has an amount of the question (True), and penalty for the other rows with a range (False).
 _RANGE_BONUSES = {True: 2.0, False: -2.0, None: 0.0}
 # The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
@@ -94,6 +96,7 @@ def score_candidates(
         question: The question.
     """
     penalties = _relevance_penalties(structures)
+    identified = find_best_named_rows(candidates, structures, question)
     candidates_with_code = find_rarest_code(candidates, structures, question.codes)
     by_amount = [rows_by_amount(structure, question.amounts) for structure in structures]
     word_scores = [
@@ -109,6 +112,7 @@ def score_candidates(
         + (_CODE_BONUS if (candidate.passage_number, candidate.index) in candidates_with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
         + (_SUBJECT_BONUS if is_named else 0.0)
+        + (_IDENTIFIED_BONUS if (candidate.passage_number, candidate.index) in identified else 0.0)
         + (0.0 if any(named) else _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)])
         for candidate, is_named in zip(candidates, named, strict=True)
     ]

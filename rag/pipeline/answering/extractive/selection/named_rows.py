@@ -2,10 +2,10 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
-from rag.pipeline.answering.extractive.parts.tables import split_cells
+from rag.pipeline.answering.extractive.parts.tables import cells_by_column, split_cells
 from rag.pipeline.answering.extractive.scores.rows_by_amount import rows_by_amount
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import Amount, find_amounts
@@ -51,7 +51,7 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
 
 def _other_rows(structure: PassageStructure, indexes: set[int], question_phrase: str) -> set[int]:
     rows = {
-        index: [as_phrase(cell) for cell in split_cells(structure.text(index))]
+        index: {column: as_phrase(cell) for column, cell in cells_by_column(structure.text(index)).items()}
         for index in indexes
         if structure.parts[index].kind is UnitKind.ROW
     }
@@ -75,32 +75,38 @@ def _rows_of_other_amounts(
     by_amount = rows_by_amount(structure, amounts)
     in_range = {index for index in indexes if by_amount.get(index)}
     names = (as_phrase(split_cells(structure.text(index))[0]) for index in indexes if index in by_amount)
-    if any(name and _is_name(name, 0) and name in question_phrase for name in names):
+    if any(name and _is_name(name, has_number=True) and name in question_phrase for name in names):
         return set()
     blocks = {structure.parts[index].block for index in in_range}
     return {index for index in indexes if by_amount.get(index) is False and structure.parts[index].block in blocks}
 
 
-def _is_named_instead(row: Sequence[str], other: Sequence[str], question_phrase: str) -> bool:
+def _is_named_instead(row: Mapping[str, str], other: Mapping[str, str], question_phrase: str) -> bool:
     """Return whether a cell of a row names what is asked for, and the other row's cell in this column does not.
 
     An empty cell often stands for that of the row above. The question names "Pro" beside "Pro Plus" if "Pro" is also in
-    the rest of it.
+    the rest of it. Numbers tell rows apart that have the same name: "Finch | 2.0" and "Finch | 2.1".
     """
+    first = next(iter(row), "")
+    have_same_name = any(
+        cell == other.get(column) and _is_name(cell, has_number=False) and cell in question_phrase
+        for column, cell in row.items()
+    )
     return any(
         cell
-        and other_cell
+        and (other_cell := other.get(column, ""))
         and cell != other_cell
-        and _is_name(cell, column)
+        and _is_name(cell, has_number=have_same_name or column == first)
         and cell in question_phrase
         and other_cell not in (question_phrase.replace(cell, " ") if other_cell in cell else question_phrase)
-        for column, (cell, other_cell) in enumerate(zip(row, other, strict=False))
+        for column, cell in row.items()
     )
 
 
-def _is_name(cell: str, column: int) -> bool:
+def _is_name(cell: str, *, has_number: bool) -> bool:
     """Return whether a cell has a word that may name its row.
 
-    A number only does in the first column: elsewhere it is often an amount. Neither does "no", or the letter "a".
+    A number only does in the first column, or if the rows have another name in common: elsewhere it is often an amount.
+    Neither does "no", or the letter "a".
     """
-    return any(word not in ALL_FUNCTION_WORDS and (column == 0 or not word.isdigit()) for word in cell.split())
+    return any(word not in ALL_FUNCTION_WORDS and (has_number or not word.isdigit()) for word in cell.split())

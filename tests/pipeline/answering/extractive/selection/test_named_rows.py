@@ -56,6 +56,29 @@ def test_only_the_named_row_is_kept(question: str, selected: list[str], kept: li
 
 
 @pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        # The rows have the same name, so the number tells them apart
+        ("Who repairs the Lumo 3.1?", [0]),
+        ("Wer repariert Modell 3 der Lumo?", [1]),
+        # It is an amount where the name is not the same
+        ("Who repairs 3.1 tons?", [0, 1, 2]),
+        ("Who repairs a Lumo?", [0, 1]),
+        ("Who repairs the Lumo 3.1 and the Vela 3.1?", [0, 2]),
+    ],
+)
+def test_cells_of_a_file_are_compared_by_the_names_of_their_columns(question: str, kept: list[int]) -> None:
+    rows = [
+        "lamp: Lumo | note: old | model: 3.1 | by: Ada",
+        "lamp: Lumo | model: 3 | by: Bo",
+        "lamp: Vela | model: 3.1",
+    ]
+    structure = PassageStructure(passage("\n".join(rows)))
+    selection = leave_out_other_rows(Selection({1: {0, 1, 2}}, (1, 2)), [structure], question)
+    assert selection.parts == {1: set(kept)}
+
+
+@pytest.mark.parametrize(
     ("question", "table"),
     [
         ("What's the chest width of the shirts?", "| size | width |\n| --- | --- |\n| S | 92 cm |\n| M | 100 cm |"),
