@@ -7,17 +7,17 @@ from rag.pipeline.answering.extractive.parts.tables import cells_by_column, spli
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes, find_short_tokens
 from rag.text.quantities.numbers import find_digits
 from rag.text.sentences.quotable_units import UnitKind
-from rag.text.words import as_phrase, content_words, is_function_word, split_words, stem
+from rag.text.words import content_words, is_function_word, split_words, stem
 
 from .answer_candidates import QuoteCandidate
 
 # The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
-_MAX_SUBJECT_CHARACTERS = 120
+_MAX_SUBJECT_CHARACTERS, _MAX_ROW_CHARACTERS = 120, 1_000
 # A code that more parts have does not tell them apart.
 _MAX_SHARE_WITH_CODE = 0.25
-# A question that names one cell of a row may mean any row that has it.
-_MIN_NAMED_CELLS = 2
+# A question that names one cell of a row may mean any row that has it: it has to name another one, or its column.
+_MIN_ROW_MATCH = 3
 
 
 def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
@@ -49,55 +49,69 @@ def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate,
     structure = structures[candidate.passage_number - 1]
     if structure.parts[candidate.index].kind is not UnitKind.ROW:
         return False
-    cells = _cells(structure, candidate)
+    cells = [cell[:_MAX_SUBJECT_CHARACTERS] for cell in cells_by_column(structure.text(candidate.index)).values()]
     names = {cells[0], next((cell for cell in cells if any(map(str.isalpha, cell))), "")}
-    return any(_names_subject(structure, candidate, cell, short_tokens) for cell in names)
+    lang = structure.passage.lang
+
+    def is_named(cell: str) -> bool:
+        subject = {stem(word, lang) for word in content_words(cell, lang)}
+        return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+
+    return any(map(is_named, names))
 
 
 def find_best_named_rows(
     candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], question: AnalysedQuestion
 ) -> set[tuple[int, int]]:
-    """Return the passage numbers and indexes of the rows of which the question names most cells, two at least.
+    """Return the passage numbers and indexes of the rows that the question names best, by two cells at least.
 
     "Finch | 2.1 | …" is meant by "Who manages Finch 2.1?", and neither "Finch | 2.0 | …" nor "Wren | 2.1 | …". A cell
-    of numbers is named if the question has them, as they are.
+    of numbers is named if the question has them, as they are. Beside a cell, the name of the column of another one is
+    enough: "What is the top speed of the Finch?"
     """
-    counts = {
-        (candidate.passage_number, candidate.index): len(_named_cells(structures, candidate, question))
+    matches = {
+        (candidate.passage_number, candidate.index): _match_cells(structures, candidate, question)
         for candidate in candidates
         if structures[candidate.passage_number - 1].parts[candidate.index].kind is UnitKind.ROW
     }
-    best = max(counts.values(), default=0)
-    return {part for part, count in counts.items() if count == best} if best >= _MIN_NAMED_CELLS else set()
+    best = max(matches.values(), default=0)
+    return {part for part, match in matches.items() if match == best} if best >= _MIN_ROW_MATCH else set()
 
 
-def _named_cells(
-    structures: Sequence[PassageStructure], candidate: QuoteCandidate, question: AnalysedQuestion
-) -> set[str]:
+def _match_cells(structures: Sequence[PassageStructure], candidate: QuoteCandidate, question: AnalysedQuestion) -> int:
+    """Return twice the number of cells of a row that a question names, plus one if it names the column of another one.
+
+    Each must name something new: "monthly" does not beside "monthly fee".
+    """
     structure = structures[candidate.passage_number - 1]
-
-    def is_named(cell: str) -> bool:
-        if any(map(str.isalpha, cell)):
-            is_name = any(not is_function_word(word, structure.passage.lang) for word in split_words(cell))
-            return is_name and _names_subject(structure, candidate, cell, question.short_tokens)
-        numbers = find_digits(cell)
-        return bool(numbers) and numbers <= question.numbers
-
-    return {as_phrase(cell) for cell in _cells(structure, candidate) if is_named(cell)}
-
-
-def _cells(structure: PassageStructure, candidate: QuoteCandidate) -> list[str]:
-    cells = cells_by_column(structure.text(candidate.index)).values()
-    return [cell[:_MAX_SUBJECT_CHARACTERS] for cell in cells]
-
-
-def _names_subject(
-    structure: PassageStructure, candidate: QuoteCandidate, cell: str, short_tokens: frozenset[str]
-) -> bool:
-    """Return whether the question has all content words, single letters and numbers of a cell."""
     lang = structure.passage.lang
-    subject = {stem(word, lang) for word in content_words(cell, lang)}
-    return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+    cells = cells_by_column(structure.text(candidate.index)[:_MAX_ROW_CHARACTERS])
+    headers = structure.header_cells(candidate.index) or ["" if name.isdigit() else name for name in cells]
+    stems = frozenset(stem(word, lang) for word in question.words)
+    count, used = 0, frozenset[str]()
+    for words in sorted((_named_words(cell, lang, stems, question) for cell in cells.values()), key=len, reverse=True):
+        count += not words <= used
+        used |= words
+    columns = (
+        _named_words(name, lang, stems, question) for name, cell in zip(headers, cells.values(), strict=False) if cell
+    )
+    return 2 * count + any(words and words.isdisjoint(used) for words in columns) if count else 0
+
+
+def _named_words(text: str, lang: str, stems: frozenset[str], question: AnalysedQuestion) -> frozenset[str]:
+    """Return the stems, or else the numbers, of a cell if the question has all of them.
+
+    Args:
+        text: The cell, or the name of a column.
+        lang: The language of the passage.
+        stems: The stems of the question's words in this language.
+        question: The question.
+    """
+    if not any(map(str.isalpha, text)):
+        numbers = find_digits(text)
+        return numbers if numbers <= question.numbers else frozenset()
+    words = frozenset(stem(word, lang) for word in split_words(text, lang) if not is_function_word(word, lang))
+    return words if words <= stems and find_short_tokens(text) <= question.short_tokens else frozenset()
 
 
 def find_rarest_code(

@@ -40,3 +40,32 @@ def test_one_named_cell_is_not_enough() -> None:
         "kind: tent | places: 4 | price: 30\nkind: hut | places: 6 | price: 55 for 4 guests with dogs, each week"
     )
     assert "hut" in answer("What do 4 guests with dogs pay each week?", table)
+
+
+BOATS = (
+    "| boat | seats | top speed | cleaned |\n| --- | --- | --- | --- |\n| Moorhen | 2 | 38 km/h | daily |\n"
+    "| Grebe | 4 | 52 km/h | weekly |\n\nThe Moorhen and the Grebe have a top with 3 pockets, and speed counts."
+    "\n\nOur cleaning costs 40 euros, weekly; cleaned boats are worth it, and what is in them is thrown away."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the top speed of the Moorhen?", "- Moorhen — seats: 2 — top speed: 38 km/h — cleaned: daily [1]"),
+        ("Top speed, Grebe?", "- Grebe — seats: 4 — top speed: 52 km/h — cleaned: weekly [1]"),
+        # The name of a column alone names no row
+        ("What do cleaned boats cost?", "Our cleaning costs 40 euros"),
+        ("What speed counts for the Grebe?", "The Moorhen and the Grebe"),
+    ],
+)
+def test_a_cell_and_the_column_of_another_one_name_a_row(question: str, expected: str) -> None:
+    assert answer(question, passage(BOATS)).startswith(expected)
+
+
+def test_a_cell_and_a_column_of_the_same_words_name_no_row() -> None:
+    club = (
+        "| pet | monthly fee | care |\n| --- | --- | --- |\n| mouse | 4 euros | monthly |\n| rat | 5 euros | none |"
+        "\n\nThe monthly fee is collected on the 5th: ferrets pay 7 euros."
+    )
+    assert answer("What is the monthly fee for ferrets?", passage(club)).startswith("The monthly fee is collected")
