@@ -2,6 +2,8 @@
 
 import uuid
 
+import pytest
+
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
@@ -99,3 +101,19 @@ def test_a_section_is_no_answer_if_the_best_part_of_another_passage_has_more_of_
     assert answered("Do I need HTTPS for a key?", encryption, browser).startswith("Use HTTPS")
     assert answered("Do I need a key?", encryption, browser) == "No, a key is for programs."
     assert answered("Do I need HTTPS for a key?", f"{encryption}\n\n{browser}") == "No, a key is for programs."
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("When does the Lindau shop open?", "The Lindau shop"),
+        ("When do you open?", "In Bregenz"),
+        ("When do you open in Bregenz?", "In Bregenz"),
+    ],
+)
+def test_a_sentence_farther_down_in_a_section_may_have_more_of_the_words(question: str, quoted: str) -> None:
+    """What the question names is not at the beginning of the section that answers it."""
+    first = f"In Bregenz from 8:00 to 18:30, {'and with a bell at the side door, ' * 5}on Saturdays until 12:00."
+    second = f"The Lindau shop in the old mill is open from 9:00 to 13:00, {'which the council wanted, ' * 5}only."
+    page = f"# Shops\n\n## When do you open?\n\n{first}\n\n{second}\n\n## Who pays?\n\nThe shop in Lindau."
+    assert render_quotes(extract_quotes(question, [passage(page)], Similarity())).startswith(quoted)

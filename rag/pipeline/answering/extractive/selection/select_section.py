@@ -56,7 +56,7 @@ def select_section(
 
     Returns:
         The indexes of the parts by passage number, and the row that answers the question, if it is one; None if no
-        heading matches well enough, or if the best part is in another passage and has more of the question's words.
+        heading matches well enough, or if the best part would not be quoted and has more of the question's words.
     """
     sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
     section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
@@ -108,11 +108,12 @@ def _is_surpassed(
     weights: Mapping[str, float],
     similarity: SentenceSimilarity,
 ) -> bool:
-    """Return whether the best part is not in the section's passage, and has more of the question's words.
+    """Return whether the best part would not be quoted, and has more of the question's words.
 
-    Both also have the words of the headings above them. "Do I need an API key in the browser?" is similar to a question
-    about HTTPS for API keys, but does not mention it. Where no similarity is known, this says nothing: the best part is
-    then the one that has most of the words.
+    It must be below the same heading, or in another passage: within a passage the heading decides. Both parts also have
+    the words of the headings above them. "Do I need an API key in the browser?" is similar to a question about HTTPS
+    for API keys, but does not mention it; and "When are you open?" is answered for one branch first. Where no
+    similarity is known, this says nothing: the best part is then the one that has most of the words.
 
     Args:
         quoted: The parts of the section that would be quoted.
@@ -121,9 +122,12 @@ def _is_surpassed(
         weights: The weight of each stem of the question.
         similarity: The similarity of the passages' parts to the question.
     """
-    if not quoted or best.passage_number == quoted[0].passage_number:
+    if not quoted or best in quoted:
         return False
     structure = structures[best.passage_number - 1]
+    is_same_passage = best.passage_number == quoted[0].passage_number
+    if is_same_passage and structure.heading_index(best.index) != structure.heading_index(quoted[0].index):
+        return False
     part, offset = structure.parts[best.index], structure.passage.start
     if similarity.score_both_ways(structure.passage.document_id, offset + part.start, offset + part.end) is None:
         return False
