@@ -47,6 +47,8 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
         ("It costs approx. five euros, e.g. for a day.", ["It costs approx. five euros, e.g. for a day."]),
         ("It was built in 1889.[3][4] It is of iron.[5]", ["It was built in 1889.", "It is of iron."]),
         ('"Really?" she asked. "Yes."', ['"Really?" she asked.', '"Yes."']),
+        ("**3. Money.** It is short.", ["**3. Money.**", "It is short."]),
+        ("_12._ Rain fell. __4.2 Rain.__ It fell.", ["_12._ Rain fell.", "__4.2 Rain.__", "It fell."]),
         ("She read Roe v. Wade. It is long.", ["She read Roe v. Wade.", "It is long."]),
         ("The U.S. Arsenal is in the U.S. They left.", ["The U.S. Arsenal is in the U.S.", "They left."]),
         ("这是茶。那是咖啡。", ["这是茶。", "那是咖啡。"]),

@@ -13,9 +13,10 @@ from rag.text.words import is_function_word
 
 # Possessive and anchored at the start of a run, so that matching takes linear time.
 SENTENCE_END = re.compile(r"(?<![.!?؟])[.!?؟]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
-# "14.1. Can I sell it?", "Chapter 2. Tea": the number of a title belongs to it.
+# "14.1. Can I sell it?", "Chapter 2. Tea", "**3. Money.**": the number of a title belongs to it.
 _TITLE_NUMBER = re.compile(
-    r"(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo)?\s*(?:\d{1,3}\.)*\d{1,3}", re.IGNORECASE
+    r"[*_]{0,3}(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo)?\s*(?:\d{1,3}\.)*\d{1,3}",
+    re.IGNORECASE,
 )
 _FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
 _QUOTABLE_END = re.compile(

@@ -86,7 +86,8 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
     lines = render_lines(structure, run, is_cut=is_cut)
     kinds = {structure.parts[index].kind for index in run}
     citations = tuple(_cite(number, structure, index) for index in run)
-    heading = structure.heading_index(run[0])
+    # A quote may begin with the title of its paragraph: "**3. Money.** The till has 40 euros."
+    heading = run[0] if structure.is_heading(run[0]) else structure.heading_index(run[0])
     return Quote(
         number,
         citations,
