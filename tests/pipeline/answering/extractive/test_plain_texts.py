@@ -2,6 +2,7 @@
 
 import pytest
 
+from rag.pipeline.answering.extractive.extract import extract_quotes
 from tests.support.passages import answer, passage
 
 FAQ = """\
@@ -105,3 +106,27 @@ def test_a_wrapped_line_that_begins_with_a_word_and_a_colon_is_no_label() -> Non
     )
     page = passage("## Boxes\n\n" + "\n".join(lines))
     assert answer("What happens to a box with the same label?", page) == f"{' '.join(lines)} [1]"
+
+
+MINUTES = (
+    "# Club\n\n**1. Roof.** The roof was painted red, and took two weeks. Tiles are paid by Ada.\n\n"
+    "**2. Summer party.** In the barn at the lake, on 4 July. Meat is paid by Bo, who was put in his place.\n\n"
+    "**3. Boats.** Two were sold in his place on 3 May. No party was held there in the summer."
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where and when does the summer party take place?",
+        "When is the summer party taking place?",
+        "Wo und wann findet die summer party statt?",
+        "Où et quand aura lieu la summer party?",
+        "¿Dónde y cuándo tendrá lugar la summer party?",
+    ],
+)
+def test_a_numbered_title_in_bold_stands_above_its_paragraph(question: str) -> None:
+    """To take place is to happen, whatever else has a place."""
+    (best, *_) = extract_quotes(question, [passage(MINUTES)])
+    assert best.text.startswith("**2. Summer party.** In the barn at the lake, on 4 July.")
+    assert best.heading == "**2. Summer party.**"

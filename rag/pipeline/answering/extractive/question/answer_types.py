@@ -66,8 +66,8 @@ _QUESTIONS = {
     AnswerType.YEAR: r"(?:which|what) years? (?:was|were|is|did|does|has|have)|in welchem jahr (?!de[rs]\b)"
     r"|quelle année|qué año",
     # "Can I keep it when I leave?" does not ask for a time.
-    AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|von|depuis|dès|jusqu['’]à|à partir de|desde|hasta) )?"
-    r"(?:when|wann|quand|cuándo)"
+    AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|von|depuis|dès|jusqu['’]à|à partir de|desde|hasta"
+    r"|where and|wo und|où et|dónde y) )?(?:when|wann|quand|cuándo)"
     r"|what time|(?:which|what) (?:day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
     r"|(?:um|ab|bis|von) wie ?viel uhr|wie oft|(?:an )?welche[mnrs]? (?:(?:wochen|werk|feier)?tag|datum|monat)"
     r"|(?:jusqu['’])?à quelle heure|quelle heure|quel(?:le)?s? (?:jour|date|mois)"

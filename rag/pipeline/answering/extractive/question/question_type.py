@@ -85,6 +85,12 @@ _MAIL_QUESTION = re.compile(
     r"|correos?|mensajes?|envi\w+|escri\w+|remitente)\b",
     re.IGNORECASE,
 )
+# "Where does it take place?" asks for a place, and not for one that is taken.
+_HAPPENS = re.compile(
+    r"\b(?:t(?:akes?|ook|aken|aking) place|(?:a|ont|aura|auront|avait) lieu|t(?:iene|ienen|endrá|uvo) lugar"
+    r"|f(?:inde[tn]|and|anden)\b(?=[^?]{1,120}\bstatt\b)|statt(?=\W*\Z)|stattfinde[tn]|stattfand(?:en)?)\b",
+    re.IGNORECASE,
+)
 _YES = re.compile(r"\s*(?:yes|ja|oui|sí)[.!]\s*", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
@@ -200,7 +206,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         langs: The languages of the passages, as documents declare them.
     """
     lang = query_language(question, langs)
-    joined = join_thousands(question)
+    joined = join_thousands(_HAPPENS.sub(" ", question))
     numbers = (word for word in split_words(joined, lang) if word.isdigit())  # "exit code 3"
     words = tuple(dict.fromkeys([*content_words(joined, lang), *numbers]))
     return AnalysedQuestion(

@@ -24,6 +24,8 @@ from tests.support.checks.growth import takes_linear_time
             "A kilometre is paid with 0.30.",
         ),
         ("À quelle heure ferme le foyer ?", AnswerType.TIME, "Il est ouvert de 7h à 22h.", "Il faut 48h."),
+        ("Where and when is it?", AnswerType.TIME, "In the barn, on 4 July.", "In the barn for 40 people."),
+        ("Wo und wann ist Markt?", AnswerType.TIME, "Am Rathaus um 14 Uhr.", "Am Rathaus mit 40 Ständen."),
         ("Wann ist Markt?", AnswerType.TIME, "Jeden Dienstag auf dem Platz.", "Er hat 40 Stände."),
         ("An welchem Tag ist Markt?", AnswerType.TIME, "| Markt | Freitag |", "Er hat 40 Stände."),
         ("Bis wie viel Uhr ist Markt?", AnswerType.TIME, "Er endet um 14 Uhr.", "Er hat 40 Stände."),
@@ -166,6 +168,17 @@ def test_codes_are_found_once_and_in_their_order() -> None:
 def test_codes_are_found_in_linear_time(part: str) -> None:
     """A row of 16,000 hyphens took ten seconds, in a heading even for each part below it."""
     assert takes_linear_time(find_codes, lambda length, _: (part * length)[:length] + " E-12", 16_000)
+
+
+@pytest.mark.parametrize("part", ["findet ", "take ", "fand", "a lieu "])
+def test_what_happens_is_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(lambda text: analyse_question(text, []), lambda n, _: (part * n)[:n], 4_000)
+
+
+def test_that_something_takes_place_is_no_content() -> None:
+    assert analyse_question("When does the party take place?", []).words == ("party",)
+    assert analyse_question("Wann findet das Fest im Dorf statt?", ["de"]).words == ("fest", "dorf")
+    assert analyse_question("Who will take my place, and find the lot?", []).words == ("take", "place", "find", "lot")
 
 
 def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None:
