@@ -187,6 +187,15 @@ def test_models_that_only_clients_name_are_measured_together(model_provider: Pro
         ("See [1](b) [2][3][4].", "See [1] (b) [2][3][4]."),
         ("a[0] b[i]: c![1", "a[0] b[i]: c! [1"),
         ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
+        ("<p STYLE = 'background:url(x)'><td/background=b>", "< p STYLE = 'background:url(x)'>< td/background=b>"),
+        (
+            '<div title=">" style="a"> <b title="<i x=">" style=c>',
+            '< div title=">" style="a"> <b title="< i x=">" style=c>',
+        ),
+        (f"<b title='{'a' * 400}' style=c>", f"< b title='{'a' * 400}' style=c>"),
+        ("<p class=a> style=b <i data-style=c> i<n; style=d", "<p class=a> style=b <i data-style=c> i<n; style=d"),
+        ("<meta content=a><p style=", "< meta content=a>< p style="),
+        ("<p class", "<p class"),
     ],
 )
 def test_no_client_loads_pictures_of_an_answer(model_provider: ProviderServer, text: str, answer: str) -> None:

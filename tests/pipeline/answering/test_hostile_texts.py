@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_system_prompt import build_system_prompt
@@ -15,12 +17,14 @@ from rag.pipeline.validation.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage
 from rag.text import words
 from rag.text.citation_markers import neutralize_at_line_starts
+from rag.text.markup.pictures import PictureFilter, disable_in_answer
 from rag.text.sentences.quotable_units import split_units
 from rag.text.sentences.split_sentences import split_sentences
 from rag.text.token_counts import count_tokens
 from tests.support.checks.growth import takes_linear_time
 
 MAX_CHARACTERS = 25_000
+_PIECES_OF_TAGS = ["<a ", "<p x=", " style=", "/background =", "'", '"', ">", "<", "<img", "![", "[1]", ":", "a" * 60]
 RUNS = [
     "\n",
     "=",
@@ -42,6 +46,16 @@ RUNS = [
     "؟",
 ]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke ", "The zebra is. "]
+RUNS += ["<a ", "<a b='"]
+
+
+def filter_stream(text: str, size: int) -> str:
+    """Return what a client gets of a model's answer that arrives in parts of this size."""
+    pictures = PictureFilter()
+    parts = [pictures.add(text[start : start + size]) for start in range(0, len(text), size)]
+    return "".join(parts) + pictures.finish()
+
+
 STEPS: list[Callable[[str], object]] = [
     neutralize_at_line_starts,
     sanitize,
@@ -56,6 +70,8 @@ STEPS: list[Callable[[str], object]] = [
     split_units,
     lambda text: validate_answer(text, text),
     count_tokens,
+    disable_in_answer,
+    lambda text: filter_stream(text, 5),
 ]
 
 
@@ -69,6 +85,11 @@ def test_every_step_takes_linear_time(run: str) -> None:
 
     for number, step in enumerate(STEPS):
         assert takes_linear_time(step, text_of, MAX_CHARACTERS), f"step {number}"
+
+
+@given(st.lists(st.sampled_from(_PIECES_OF_TAGS), max_size=25).map("".join), st.integers(1, 9))
+def test_a_stream_has_the_same_pictures_as_a_whole_answer(text: str, size: int) -> None:
+    assert filter_stream(text, size) == disable_in_answer(text)
 
 
 def test_very_long_texts_are_counted() -> None:

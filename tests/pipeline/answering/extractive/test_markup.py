@@ -211,9 +211,20 @@ def test_no_quote_has_a_picture_that_a_client_loads(pieces: list[str]) -> None:
         ("~~~~ The bell rings at noon:\n\n```\nbell noon\n~~~~\n![x]({})\n```\n", "! [x]({})"),
         ("<!-- The bell rings at noon:\n\n```\nbell noon\n-->\n\n![x]({})\n```\n", "! [x]({})"),
         ("<form>The bell rings at noon:\n\n```\nbell noon\n<img src={}>\n```\n", "< img src={}>"),
+        ("<form>The bell rings at noon:\n\n```\nbell noon\n<p style='a:url({})'>\n```\n", "< p style='a:url({})'>"),
         ("The bell rings at noon:\n\n```\nbell noon\n![x]({})\n```\n", "noon\n![x]({})\n```"),
+        ("The bell rings at noon:\n\n```\nbell noon\n<p style='{}'>\n```\n", "noon\n<p style='{}'>\n```"),
     ],
-    ids=["a link over several sentences", "another element", "tildes", "a comment", "a form", "code"],
+    ids=[
+        "a link over several sentences",
+        "another element",
+        "tildes",
+        "a comment",
+        "a form",
+        "a style",
+        "code",
+        "style in code",
+    ],
 )
 def test_no_client_loads_a_picture_of_a_hostile_page(page: str, quoted: str) -> None:
     address = "https://x.example/a.png"
