@@ -153,7 +153,7 @@ def measure_searches(user: "User", documents: list[dict[str, str]]) -> dict[str,
     from rest_framework_simplejwt.tokens import AccessToken
 
     from rag.models import DataSource, EmbeddingModel
-    from rag.pipeline.embed_question import embed_question, embed_question_locally
+    from rag.pipeline.embed_question import clear_kept_questions, embed_question
     from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
     from rag.providers.stores.search_types import ScopeQuery
@@ -165,13 +165,13 @@ def measure_searches(user: "User", documents: list[dict[str, str]]) -> dict[str,
     scope = SearchScope(tuple(sources), model.pk)
 
     def ask(path: str, question: str) -> None:
-        embed_question_locally.cache_clear()  # both sides embed the question
+        clear_kept_questions()  # both sides embed the question
         reply = client.post(path, _BODIES[path](question), content_type="application/json")
         if reply.status_code != 200:
             raise RuntimeError(f"{path}: {reply.status_code} {reply.content.decode()}")
 
     def search_bare(question: str) -> None:
-        embed_question_locally.cache_clear()
+        clear_kept_questions()
         vector = embed_question(question, model=model)
         for mode, query in ((Mode.DENSE, ScopeQuery(scope, vector)), (Mode.LEXICAL, ScopeQuery(scope, None))):
             store.search(question, [query], mode=mode, limit=MAX_CANDIDATES)

@@ -1,6 +1,7 @@
 """Step: question -> its vector and its token vectors. Those of the local model are kept for the steps that follow."""
 
 import functools
+import uuid
 
 import structlog
 
@@ -9,6 +10,7 @@ from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.types.token_vectors import TokenVectors
+from ragsite.postgres import identity
 
 logger = structlog.get_logger(__name__)
 
@@ -46,13 +48,23 @@ def embed_question_tokens(text: str) -> TokenVectors | None:
     return token_vectors if len(token_vectors) else None
 
 
-@functools.lru_cache(maxsize=_MAX_KEPT)
 def embed_question_locally(text: str) -> tuple[Vectors, TokenVectors]:
     """Return the vector and the token vectors of a question by the local model.
 
-    They are kept, because the steps of a search use different parts of the result.
+    They are kept, because the steps of a search use different parts of the result. They are kept for their user only:
+    how long a question takes must not tell anybody whether others have asked it.
 
     Raises:
         EmbeddingFailed: If the local model cannot be loaded.
     """
+    return _embed_for_user(text, identity.current().user)
+
+
+@functools.lru_cache(maxsize=_MAX_KEPT)
+def _embed_for_user(text: str, _: uuid.UUID | None) -> tuple[Vectors, TokenVectors]:
     return provider_factory.local_embedder().embed_with_token_vectors(text)
+
+
+def clear_kept_questions() -> None:
+    """Drop what is kept, for measurements."""
+    _embed_for_user.cache_clear()
