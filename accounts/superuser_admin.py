@@ -1,5 +1,7 @@
 """The base of admin pages that only superusers open."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +15,9 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
         """Title the list like all others; Django's title is a sentence about what to do in it."""
         title = {"title": capfirst(self.opts.verbose_name_plural)}
         return super().changelist_view(request, {**title, **(extra_context or {})})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        return super().get_object(request, object_id, from_field or None)  # Django fails for `?_to_field=`
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)

@@ -50,6 +50,16 @@ def test_objects_of_another_organisation_do_not_exist(world: World, foreign: Dat
         assert client.get(url).status_code == 302, "like an unknown id: a redirect to the index"
 
 
+def test_an_address_may_have_an_empty_field_of_the_object(world: World) -> None:
+    superuser = User.objects.create_superuser("operator@home.example", "a long enough password")
+    source = world.source("domestic")
+    for user, url in (
+        (world.users["owner"], f"/admin/rag/datasource/{source.pk}/change/?_to_field="),
+        (superuser, f"/admin/rag/embeddingmodel/{source.embedding_model_id}/change/?_to_field="),
+    ):
+        assert staff_browser(user).get(url).status_code == 200
+
+
 @pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
 def test_without_permission_pages_are_hidden_and_forbidden(world: World, name: str) -> None:
     world.source("domestic")

@@ -25,6 +25,9 @@ class ObjectPagesMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subsc
         """Return what the pages of this object are called."""
         return str(obj)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        return super().get_object(request, object_id, from_field or None)  # Django fails for `?_to_field=`
+
     def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         title = self.object_title(request, context["object"])
         return super().render_delete_form(request, {**context, "object_title": title})
