@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.text import capfirst
 
 
@@ -14,7 +15,10 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Title the list like all others; Django's title is a sentence about what to do in it."""
         title = {"title": capfirst(self.opts.verbose_name_plural)}
-        return super().changelist_view(request, {**title, **(extra_context or {})})
+        try:
+            return super().changelist_view(request, {**title, **(extra_context or {})})
+        except ValidationError:  # an action names rows by something else than ids
+            return HttpResponseRedirect(f"{request.path}?e=1")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         return super().get_object(request, object_id, from_field or None)  # Django fails for `?_to_field=`

@@ -60,6 +60,16 @@ def test_an_address_may_have_an_empty_field_of_the_object(world: World) -> None:
         assert staff_browser(user).get(url).status_code == 200
 
 
+def test_what_is_no_id_or_text_is_not_found(world: World) -> None:
+    client = staff_browser(User.objects.create_superuser("operator@home.example", "a long enough password"))
+    users = "/admin/accounts/user/"
+    reply = client.post(users, {"action": "remove_second_factor", "_selected_action": ["\0", "x"]})
+    assert (reply.status_code, reply.headers["Location"]) == (302, f"{users}?e=1")
+    choice = client.get("/admin/orgs/membership/add/?q=\0home").content.decode()
+    assert world.home.name in choice
+    assert world.abroad.name not in choice
+
+
 @pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
 def test_without_permission_pages_are_hidden_and_forbidden(world: World, name: str) -> None:
     world.source("domestic")

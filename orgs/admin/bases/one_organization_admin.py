@@ -68,7 +68,7 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
             return super().add_view(request, form_url, extra_context)
         if organization_id and organizations.filter(pk=organization_id).exists():
             return super().add_view(request, form_url, extra_context)
-        search = request.GET.get("q", "")[:MAX_ORGANIZATION_NAME_CHARACTERS]
+        search = request.GET.get("q", "")[:MAX_ORGANIZATION_NAME_CHARACTERS].replace("\0", "")
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Add {verbose_name}: choose the organisation").format(verbose_name=self.opts.verbose_name),
