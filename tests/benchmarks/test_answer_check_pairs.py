@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.training.answer_check.differences import write_differences
-from benchmarks.training.answer_check.invented_pairs import Kind, invent_pairs, pairs_about, read_kinds
-from benchmarks.training.answer_check.invented_values import fill
+from benchmarks.training.answer_check.invented.pairs import Kind, invent_pairs, pairs_about, read_kinds
+from benchmarks.training.answer_check.invented.values import fill
 from benchmarks.training.answer_check.pairs import read_judged, read_selqa
 
 

@@ -53,7 +53,7 @@ def main() -> None:
 def _read_pairs(options: argparse.Namespace) -> dict[str, list[Pair]]:
     """Return all pairs by their source."""
     from benchmarks.training.answer_check.documentation_pairs import read_documentation_pairs
-    from benchmarks.training.answer_check.invented_pairs import invent_pairs
+    from benchmarks.training.answer_check.invented.pairs import invent_pairs
     from benchmarks.training.answer_check.squad_pairs import read_squad_pairs
 
     generator = random.Random(4)

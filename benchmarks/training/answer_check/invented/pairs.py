@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.training.answer_check.invented_values import choose, fill
+from benchmarks.training.answer_check.invented.values import choose, fill
 from benchmarks.training.answer_check.pairs import Pair
 
 _FOLDER = Path(__file__).parent
@@ -27,7 +27,7 @@ class Property:
         questions: With {e} for the thing, or {n} for the thing without an article.
         statements: With {e} for the thing, {E} with a capital letter, and {v} for the value.
         columns: What a row calls the value.
-        value: A pattern of values (invented_values.py).
+        value: A pattern of values (values.py).
     """
 
     questions: Sequence[str]
