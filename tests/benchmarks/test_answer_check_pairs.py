@@ -1,25 +1,33 @@
 """Invented pairs for training: a right quote states the sought property of the thing, and no near miss does."""
 
 import dataclasses
+import functools
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.training.answer_check.differences import write_differences
-from benchmarks.training.answer_check.invented.pairs import Kind, invent_pairs, pairs_about, read_kinds
+from benchmarks.training.answer_check.invented.faq_pairs import faq_pairs
+from benchmarks.training.answer_check.invented.kinds import Kind, Property, read_free_kinds, read_kinds
+from benchmarks.training.answer_check.invented.pairs import invent_pairs
+from benchmarks.training.answer_check.invented.statement_pairs import pairs_about
 from benchmarks.training.answer_check.invented.values import fill
-from benchmarks.training.answer_check.pairs import read_judged, read_selqa
+from benchmarks.training.answer_check.pairs import Pair, read_judged, read_selqa
 
 
 def with_marked_values(kind: Kind) -> Kind:
     """The value of each property is its number, so that a quote shows which property it states."""
-    marked = [dataclasses.replace(item, value=f"<{number}>") for number, item in enumerate(kind.properties)]
-    return dataclasses.replace(kind, properties=marked)
+
+    def with_mark(item: Property, number: int) -> Property:
+        statements = [text if "{v}" in text else f"{text.removesuffix('.')} {{v}}." for text in item.statements]
+        return dataclasses.replace(item, statements=statements, value=f"<{number}>")
+
+    return dataclasses.replace(kind, properties=[with_mark(item, n) for n, item in enumerate(kind.properties)])
 
 
 def statements_of(quote: str, kind: Kind) -> Iterator[tuple[str, int]]:
@@ -35,34 +43,53 @@ def statements_of(quote: str, kind: Kind) -> Iterator[tuple[str, int]]:
             yield thing, int(number)
 
 
-@pytest.mark.parametrize("kind", [with_marked_values(kind) for kind in read_kinds()])
-def test_only_the_right_quote_states_the_sought_property_of_the_thing(kind: Kind) -> None:
+INVENTIONS = [pairs_about, functools.partial(pairs_about, in_keywords=True), faq_pairs]
+
+
+@pytest.mark.parametrize("invent", INVENTIONS, ids=["questions", "keywords", "faq"])
+@pytest.mark.parametrize("kind", [with_marked_values(kind) for kind in [*read_kinds(), *read_free_kinds()]])
+def test_only_right_quotes_state_the_sought_property_of_the_thing(
+    kind: Kind, invent: Callable[[str, Property, Kind, random.Random], list[Pair]]
+) -> None:
     generator = random.Random(1)
     for number, sought in enumerate(kind.properties):
         for thing in generator.sample(kind.things, 5):
-            right, *near_misses = pairs_about(thing, sought, kind, generator)
-            assert right.is_right
-            assert not any(pair.is_right for pair in near_misses)
-            assert (thing, number) in set(statements_of(right.quote, kind)), right
-            for pair in near_misses:
+            pairs = invent(thing, sought, kind, generator)
+            assert {pair.is_right for pair in pairs} == {True, False}
+            for pair in pairs:
                 stated = set(statements_of(pair.quote, kind))
                 assert stated, pair
-                assert (thing, number) not in stated, pair
+                assert ((thing, number) in stated) == pair.is_right, pair
 
 
-def test_invented_pairs_have_questions_and_values() -> None:
-    pairs = invent_pairs(300, random.Random(2))
-    assert len(pairs) == 300
+def test_free_things_have_no_price() -> None:
+    for kind in read_free_kinds():
+        assert kind.properties_in(["free"])
+        assert not kind.properties_in(["price"])
+
+
+@pytest.mark.parametrize("kind", read_kinds())
+def test_keywords_stand_for_one_property(kind: Kind) -> None:
+    words = [word.lower() for item in kind.properties for word in set(item.keywords or item.columns)]
+    assert len(words) == len(set(words))
+
+
+def test_invented_pairs_have_no_gaps() -> None:
+    pairs = invent_pairs(2000, random.Random(2))
+    assert len(pairs) == 2000
     assert {pair.is_right for pair in pairs} == {True, False}
-    assert all(pair.question.endswith("?") for pair in pairs)
+    assert [pair for pair in pairs if not pair.question.endswith("?")], "keywords"
+    assert [pair for pair in pairs if pair.is_right and "?\n" in pair.quote], "an FAQ"
+    assert [pair for pair in pairs if pair.is_right and "free of charge" in pair.quote]
     assert not [pair for pair in pairs if re.search(r"[{}]", pair.question + pair.quote)]
-    assert pairs == invent_pairs(300, random.Random(2))
+    assert pairs == invent_pairs(2000, random.Random(2))
 
 
 def test_patterns_of_values_are_filled() -> None:
     generator = random.Random(3)
     assert re.fullmatch(r"1,\d{3} m", fill("{1000-1999:,} m", generator))
     assert re.fullmatch(r"0\.[2-4]\d", fill("{0.20-0.49}", generator))
+    assert re.fullmatch(r"0[6-9]:30", fill("{6-9:02}:30", generator))
     assert re.fullmatch(r"\d{1,2} [A-Z][a-z]+", fill("{1-28} {month}", generator))
 
 
