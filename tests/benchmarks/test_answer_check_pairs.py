@@ -5,13 +5,19 @@ import functools
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.training.answer_check.differences import write_differences
+from benchmarks.training.answer_check.invented.detail_pairs import (
+    Details,
+    pairs_with_detail,
+    read_details,
+    table_pairs,
+)
 from benchmarks.training.answer_check.invented.faq_pairs import faq_pairs
 from benchmarks.training.answer_check.invented.kinds import Kind, Property, read_free_kinds, read_kinds
 from benchmarks.training.answer_check.invented.pairs import invent_pairs
@@ -41,6 +47,27 @@ def statements_of(quote: str, kind: Kind) -> Iterator[tuple[str, int]]:
         thing = next(iter(named), thing)
         for number in re.findall(r"<(\d+)>", sentence):
             yield thing, int(number)
+
+
+def named_in(text: str, names: Sequence[str]) -> list[str]:
+    """The names that are in a text, as whole words. Things may have another article there."""
+    return [
+        name
+        for name in names
+        if re.search(rf"(?<![\w-]){re.escape(name.removeprefix('the ').lower())}(?![\w-])", text.lower())
+    ]
+
+
+def statements_with_detail(quote: str, kind: Kind, details: Details) -> Iterator[tuple[str, str, int]]:
+    """The things, details and numbers of properties that a quote states. Headings name what lines below do not."""
+    thing = detail = ""
+    for sentence in re.split(r"\. |\n", quote):
+        things, named = named_in(sentence, kind.things), named_in(sentence, details.names)
+        assert len(things) <= 1, sentence
+        assert len(named) <= 1, sentence
+        thing, detail = (things or [thing])[0], (named or [detail])[0]
+        for number in re.findall(r"<(\d+)>", sentence):
+            yield thing, detail, int(number)
 
 
 INVENTIONS = [pairs_about, functools.partial(pairs_about, in_keywords=True), faq_pairs]
@@ -74,6 +101,70 @@ def test_keywords_stand_for_one_property(kind: Kind) -> None:
     assert len(words) == len(set(words))
 
 
+@pytest.mark.parametrize("details", read_details(), ids=lambda details: details.phrase)
+def test_only_right_quotes_state_the_property_for_the_detail(details: Details) -> None:
+    generator = random.Random(5)
+    forms = set()
+    for kind in map(with_marked_values, read_kinds()):
+        for sought in kind.properties_in(details.properties):
+            number = kind.properties.index(sought)
+            for detail in details.names:
+                thing = generator.choice(kind.things)
+                pairs = pairs_with_detail(thing, sought, detail, details, generator)
+                assert {pair.is_right for pair in pairs} == {True, False}
+                for pair in pairs:
+                    named = named_in(pair.question, details.names)
+                    assert named in ([detail], [])
+                    stated = list(statements_with_detail(pair.quote, kind, details))
+                    assert stated
+                    assert {(stated_thing, mark) for stated_thing, _, mark in stated} == {(thing, number)}, pair
+                    stated_details = {stated_detail for _, stated_detail, _ in stated}
+                    assert pair.is_right == (not named or detail in stated_details), pair
+                    forms.add((bool(named), len(stated), pair.is_right))
+    # Some questions name no detail, and some quotes state two.
+    assert forms >= {(True, 1, True), (True, 1, False), (False, 1, True), (True, 2, True)}
+
+
+@pytest.mark.parametrize("details", read_details(), ids=lambda details: details.phrase)
+def test_only_right_rows_have_the_price_of_the_thing_for_the_detail(details: Details) -> None:
+    generator = random.Random(6)
+    reasons = set()
+    for kind in map(with_marked_values, read_kinds()):
+        properties = [
+            dataclasses.replace(item, questions=[f"#{n} {question}" for question in item.questions])
+            for n, item in enumerate(kind.properties)
+        ]
+        asking = dataclasses.replace(kind, properties=properties)
+        for detail in [detail for detail in details.names if kind.properties_in(["price"])]:
+            thing = generator.choice(kind.things)
+            for pair in table_pairs(thing, detail, details, asking, generator):
+                first, *cells = pair.quote.split(" — ")
+                columns = dict(cell.split(": ", 1) for cell in cells)
+                prices = {name for name in columns if name in details.names}
+                assert prices
+                assert len(columns) == len(cells)
+                assert named_in(pair.question.removeprefix("#"), kind.things) == [thing]
+                has_thing = named_in(first, kind.things) == [thing]
+                other = re.match(r"#(\d+) ", pair.question)
+                if other:
+                    assert f"<{other[1]}>" not in columns.values(), pair
+                has_price = detail in prices or not named_in(pair.question, details.names)
+                assert pair.is_right == (has_thing and has_price and not other), pair
+                reasons.add((has_thing, has_price, bool(other)))
+    assert reasons == {(True, True, False), (False, True, False), (True, False, False), (True, True, True)}
+
+
+def test_names_of_details_are_not_in_other_texts() -> None:
+    kinds = read_kinds()
+    for details in read_details():
+        for name in details.names:
+            assert not named_in(" | ".join(other for other in details.names if other != name), [name])
+            for kind in kinds:
+                assert not named_in(" | ".join(kind.things), [name])
+                statements = [text for item in kind.properties_in(details.properties) for text in item.statements]
+                assert not named_in(" | ".join(statements), [name])
+
+
 def test_invented_pairs_have_no_gaps() -> None:
     pairs = invent_pairs(2000, random.Random(2))
     assert len(pairs) == 2000
@@ -81,6 +172,8 @@ def test_invented_pairs_have_no_gaps() -> None:
     assert [pair for pair in pairs if not pair.question.endswith("?")], "keywords"
     assert [pair for pair in pairs if pair.is_right and "?\n" in pair.quote], "an FAQ"
     assert [pair for pair in pairs if pair.is_right and "free of charge" in pair.quote]
+    assert [pair for pair in pairs if re.search(r"\(20\d\d\)\?", pair.question)], "years"
+    assert [pair for pair in pairs if pair.is_right and " — children: " in pair.quote], "columns for groups"
     assert not [pair for pair in pairs if re.search(r"[{}]", pair.question + pair.quote)]
     assert pairs == invent_pairs(2000, random.Random(2))
 
