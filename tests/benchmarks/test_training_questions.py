@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.training.answer_check.squad_pairs import read_squad_pairs
 from benchmarks.training.questions import read_markdown, read_squad
 
 GUIDE = """\
@@ -52,3 +53,55 @@ def test_answers_of_squad_keep_their_places(tmp_path: Path) -> None:
     (text,), (question,) = read_squad(file, random.Random(1))
     assert (text.title, question.question) == ("Old mill", "What burnt down?")
     assert text.text[question.start : question.end] == "mill"
+
+
+def squad_article(title: str, paragraphs: int) -> dict[str, object]:
+    """An article about mills. Each sentence of a paragraph says what one of them had, and each question asks for it."""
+    contexts = [
+        " ".join(f"The mill number {place}{mill} of {title} had the wheel w{place}{mill}." for mill in range(5))
+        for place in range(10, 10 + paragraphs)
+    ]
+    return {
+        "title": title,
+        "paragraphs": [
+            {
+                "context": context,
+                "qas": [{"question": "Mill?", "answers": [{"text": "The mill", "answer_start": 0}]}]
+                + [
+                    {
+                        "question": f"Which wheel had the mill number {place}{mill}?",
+                        "answers": [{"text": f"w{place}{mill}", "answer_start": context.index(f"w{place}{mill}")}],
+                    }
+                    for mill in range(5)
+                ],
+            }
+            for place, context in enumerate(contexts, 10)
+        ],
+    }
+
+
+def test_pairs_of_squad_are_bounded_by_article(tmp_path: Path) -> None:
+    file = tmp_path / "squad.json"
+    articles = [squad_article("Ardley", 4), squad_article("Bexton", 5), squad_article("Corby", 6)]
+    file.write_text(json.dumps({"data": [*articles, squad_article("Shortley", 2)]}))
+    pairs = read_squad_pairs(file, random.Random(1), questions_per_article=3)
+    for title in ("Ardley", "Bexton", "Corby"):
+        of_article = [pair for pair in pairs if title in pair.quote]
+        assert len({pair.question for pair in of_article}) == 3
+        assert {pair.is_right for pair in of_article} == {True, False}
+        for pair in of_article:
+            answer = pair.question.removesuffix("?").replace("Which wheel had the mill number ", "w")
+            assert (answer in pair.quote) == pair.is_right, pair
+    assert not [pair for pair in pairs if "Shortley" in pair.quote], "similar sentences are too few"
+    assert pairs == read_squad_pairs(file, random.Random(1), questions_per_article=3)
+
+
+def test_articles_that_measure_are_no_pairs(tmp_path: Path) -> None:
+    file = tmp_path / "squad.json"
+    file.write_text(json.dumps({"data": [squad_article("Ardley", 4), squad_article("Bexton", 4)]}))
+    text = "A question.\n" + " ".join(
+        f"The mill number 12{mill} of Bexton had the wheel w12{mill}." for mill in range(4)
+    )
+    pairs = read_squad_pairs(file, random.Random(1), questions_per_article=3, measuring_text=text)
+    assert pairs
+    assert not [pair for pair in pairs if "Bexton" in pair.quote]

@@ -2,22 +2,26 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import numpy as np
 
 from benchmarks.training.answer_check.pairs import Pair, compare, with_title
 from benchmarks.training.embedded_texts import sentence_spans
 
-# The parameters were trained with about as many questions. All of SQuAD would outweigh the other pairs.
-_MAX_QUESTIONS = 5_500
+# Of a long article so many random paragraphs are read: enough to find similar sentences.
+_MAX_PARAGRAPHS, _MIN_SENTENCES, _MIN_QUESTION_CHARACTERS = 14, 20, 15
+# Parts of a paragraph that are looked for in texts that measure: where they begin, and their length.
+_LOOKED_FOR, _LOOKED_FOR_CHARACTERS = (20, 100), 45
 _SIMILAR, _MIN_WRONG_CHARACTERS = 12, 30
 _SHARE_WITH_TITLE, _SHARE_SECOND_WRONG = 0.3, 0.4
 # How often the sentence before or after the answer is quoted, too.
 _SHARE_BEFORE, _SHARE_AFTER = 0.35, 0.45
+
+_Chosen = TypeVar("_Chosen")
 
 
 class _Answer(TypedDict):
@@ -60,29 +64,50 @@ class _Question:
     is_answered: bool
 
 
-def read_squad_pairs(file: Path, generator: random.Random) -> list[Pair]:
-    """Read pairs from SQuAD 1.1 (Rajpurkar et al. 2016) or 2.0 (Rajpurkar et al. 2018), both CC BY-SA 4.0."""
+def read_squad_pairs(
+    file: Path, generator: random.Random, *, questions_per_article: int, measuring_text: str = ""
+) -> list[Pair]:
+    """Read pairs from SQuAD 1.1 (Rajpurkar et al. 2016) or 2.0 (Rajpurkar et al. 2018), both CC BY-SA 4.0.
+
+    Args:
+        file: The JSON file, of which all articles are read.
+        generator: Chooses paragraphs, questions and sentences.
+        questions_per_article: How many questions about an article are used at most.
+        measuring_text: The texts that measure the product. Articles with a passage of them are left out.
+    """
     articles: list[_Article] = json.loads(file.read_text())["data"]
-    generator.shuffle(articles)
     pairs: list[Pair] = []
-    count = 0
     for article in articles:
-        sentences, questions = _split(article)
-        if questions and count < _MAX_QUESTIONS:
-            count += len(questions)
+        if _is_in(measuring_text, article):
+            continue
+        sentences, questions = _split(_some_of(article["paragraphs"], _MAX_PARAGRAPHS, generator))
+        questions = _some_of(questions, questions_per_article, generator)
+        if questions and len(sentences) >= _MIN_SENTENCES:
             pairs += _pairs_of_article(article["title"].replace("_", " "), sentences, questions, generator)
     return pairs
 
 
-def _split(article: _Article) -> tuple[list[str], list[_Question]]:
-    """Return the sentences of an article and the questions about them."""
+def _is_in(measuring_text: str, article: _Article) -> bool:
+    contexts = (paragraph["context"] for paragraph in article["paragraphs"])
+    parts = (context[start:][:_LOOKED_FOR_CHARACTERS] for context in contexts for start in _LOOKED_FOR)
+    return any(len(part) == _LOOKED_FOR_CHARACTERS and part in measuring_text for part in parts)
+
+
+def _some_of(items: Sequence[_Chosen], at_most: int, generator: random.Random) -> list[_Chosen]:
+    return generator.sample(items, min(at_most, len(items)))
+
+
+def _split(paragraphs: Sequence[_Paragraph]) -> tuple[list[str], list[_Question]]:
+    """Return the sentences of these paragraphs and the questions about them that are not too short."""
     sentences: list[str] = []
     questions: list[_Question] = []
-    for paragraph in article["paragraphs"]:
+    for paragraph in paragraphs:
         spans = sentence_spans(paragraph["context"])
         indexes = range(len(sentences), len(sentences) + len(spans))
         sentences += [" ".join(paragraph["context"][start:end].split()) for start, end in spans]
         for item in paragraph["qas"]:
+            if len(item["question"].strip()) < _MIN_QUESTION_CHARACTERS:
+                continue
             answers = item["answers"] or item.get("plausible_answers", [])
             for answer in answers[:1]:
                 place = answer["answer_start"]
