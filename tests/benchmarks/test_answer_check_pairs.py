@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.training.answer_check.differences import write_differences
+from benchmarks.training.answer_check.differences import read_trained, write_differences
 from benchmarks.training.answer_check.invented.detail_pairs import (
     Details,
     pairs_with_detail,
@@ -213,7 +213,7 @@ def test_the_wrong_sentence_of_selqa_is_the_most_similar_one_beside_no_answer(tm
     assert (wrong.quote, wrong.is_right) == ("The mill was sold.", False)
 
 
-def test_differences_are_products_of_narrow_matrices(tmp_path: Path) -> None:
+def test_differences_are_products_of_narrow_matrices_and_can_be_continued_from(tmp_path: Path) -> None:
     generator = np.random.default_rng(4)
     published = {"encoder.a.weight": np.ones((50, 60), np.float32), "encoder.a.bias": np.zeros(50, np.float32)}
     narrow = generator.normal(size=(50, 3)) @ generator.normal(size=(3, 60))
@@ -238,3 +238,8 @@ def test_differences_are_products_of_narrow_matrices(tmp_path: Path) -> None:
         np.testing.assert_allclose(product, narrow, atol=0.02)
         np.testing.assert_array_equal(stored["encoder.a.bias"], np.full(50, 0.5, np.float16))
         assert stored["head.weight"].shape == (50,)
+    layers, head = read_trained(file, published)
+    assert set(layers) == set(published)
+    np.testing.assert_allclose(layers["encoder.a.weight"], trained["encoder.a.weight"], atol=0.02)
+    np.testing.assert_array_equal(layers["encoder.a.bias"], trained["encoder.a.bias"])
+    assert (head["weight"].shape, head["bias"].shape) == ((1, 50), (1,))

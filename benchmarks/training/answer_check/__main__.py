@@ -1,12 +1,13 @@
 """Trains the model of rag/providers/entailment/answer_check.py, which judges whether a text answers a question:
 
     python -m benchmarks.training.answer_check SQUAD.json FOLDER… [--selqa FILE…] [--judged FILE.jsonl]
-        [--measuring FILE…] --out answer_check.npz
+        [--measuring FILE…] [--start answer_check.npz] --out answer_check.npz
 
 The first file is one of SQuAD 1.1 or 2.0, and each folder has one organisation's documentation in Markdown. Files of
 SelQA and judged answers of the product are optional. Articles of SQuAD that the files after --measuring contain are
-left out. torch and transformers are needed for this only, so they are not
-among the requirements. The training with 62,700 pairs, of which 24,000 are invented, takes half an hour on one core.
+left out. With --start the training continues from these differences, otherwise from the published weights. torch and
+transformers are needed for this only, so they are not among the requirements. The training with 62,700 pairs, of which
+24,000 are invented, takes half an hour on one core.
 """
 
 import argparse
@@ -33,10 +34,11 @@ def main() -> None:
     parser.add_argument("--measuring", type=Path, nargs="*", default=[], help="texts that measure the product")
     parser.add_argument("--judged", type=Path, help='lines {"question", "answer", "is_right"}')
     parser.add_argument("--invented", type=int, default=_INVENTED, help=f"number of invented pairs, {_INVENTED:,}")
+    parser.add_argument("--start", type=Path, help="continue from these differences, with a lower rate")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     set_up_django()
-    from benchmarks.training.answer_check.differences import write_differences
+    from benchmarks.training.answer_check.differences import read_trained, write_differences
     from benchmarks.training.answer_check.train import AnswerNetwork
     from rag.providers.embedders.bert_graph import read_weights
     from rag.providers.embedders.minilm_files import find_model_folder
@@ -48,11 +50,14 @@ def main() -> None:
         held_out[source] = [pair for pair in pairs if pair.question in reserved]
         trained += [pair for pair in pairs if pair.question not in reserved]
         print(f"{source}: {len(pairs):,} pairs, of which {len(held_out[source]):,} are held out", flush=True)
+    published = read_weights(find_model_folder())
     network = AnswerNetwork(find_model_folder())
+    if options.start:
+        network.load(*read_trained(options.start, published))
     print("before:", network.evaluate(held_out), flush=True)
     network.train(trained)
     print("after: ", network.evaluate(held_out), flush=True)
-    write_differences(options.out, read_weights(find_model_folder()), *network.weights())
+    write_differences(options.out, published, *network.weights())
 
 
 def _read_pairs(options: argparse.Namespace) -> dict[str, list[Pair]]:

@@ -1,4 +1,4 @@
-"""Writes how weights differ from the published ones, as rag/providers/entailment/answer_check_graph.py reads it."""
+"""How weights differ from the published ones, as rag/providers/entailment/answer_check_graph.py reads it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +34,22 @@ def write_differences(
         else:
             arrays[name] = difference.astype(np.float16)
     np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # no weight is named allow_pickle
+
+
+def read_trained(file: Path, published: Mapping[str, Vectors]) -> tuple[dict[str, Vectors], dict[str, Vectors]]:
+    """Read what `write_differences` wrote.
+
+    Returns:
+        The weights of the layers, by name, and `weight` (1, dimensions) and `bias` (1) of the linear layer.
+    """
+    with np.load(file) as stored:
+        arrays = {name: stored[name].astype(np.float32) for name in stored.files}
+    head = {"weight": arrays.pop("head.weight").reshape(1, -1), "bias": arrays.pop("head.bias")}
+    trained = {}
+    for name in {name.removesuffix(".left").removesuffix(".right") for name in arrays}:
+        difference = arrays[name] if name in arrays else arrays[f"{name}.left"] @ arrays[f"{name}.right"]
+        trained[name] = published[name] + difference
+    return trained, head
 
 
 def _factorize(matrix: Vectors) -> tuple[Vectors, Vectors]:

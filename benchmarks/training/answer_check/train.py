@@ -1,6 +1,6 @@
 """Trains all layers of the local model, and a linear layer on the mean of the tokens, to judge whether a quote answers.
 
-The embeddings stay as they are. Each pair is used once.
+The embeddings stay as they are. Each pair is used once. A network that was trained before is trained further.
 """
 
 import random
@@ -23,12 +23,26 @@ from rag.providers.base import Vectors
 _DIMENSIONS = 384
 # As rag/providers/entailment/answer_check.py reads a question and a text.
 _MAX_TOKENS, _MAX_QUESTION_TOKENS = 112, 48
-_BATCH, _RATE, _RATE_OF_HEAD, _WARM_UP, _MIN_RATE, _WEIGHT_DECAY = 32, 1.5e-4, 1.5e-3, 200, 0.02, 0.01
+_BATCH, _MIN_RATE, _WEIGHT_DECAY = 32, 0.02, 0.01
 # Pairs of similar lengths are in a batch: sorted among those of so many batches.
 _SORTED_BATCHES = 40
 # A wrong label then costs less, and logits stay moderate.
 _SMOOTHING = 0.03
 _LOGGED_STEPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """The rates of the layers and of the linear layer, and in how many steps they are reached."""
+
+    layers: float
+    head: float
+    warm_up: int
+
+
+_FROM_PUBLISHED = _Rates(1.5e-4, 1.5e-3, 200)
+# With higher rates a network that was trained before would forget what it learned from other pairs.
+_FROM_TRAINED = _Rates(3e-5, 1.2e-4, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,20 @@ class AnswerNetwork:
         self.head = torch.nn.Linear(_DIMENSIONS, 1)
         for parameter in self.layers.embeddings.parameters():
             parameter.requires_grad = False
+        self._rates = _FROM_PUBLISHED
+
+    def load(self, layers: Mapping[str, Vectors], head: Mapping[str, Vectors]) -> None:
+        """Continue from weights that were trained before, with lower rates.
+
+        Args:
+            layers: Weights of the layers, by name. The others stay as they are.
+            head: `weight` and `bias` of the linear layer.
+        """
+        state = self.layers.state_dict()
+        for name, weights in layers.items():
+            state[name].copy_(torch.from_numpy(weights))
+        self.head.load_state_dict({name: torch.from_numpy(value) for name, value in head.items()})
+        self._rates = _FROM_TRAINED
 
     def train(self, pairs: Sequence[Pair]) -> None:
         """Train with each pair once, in random order, with a rate that decreases linearly."""
@@ -59,12 +87,15 @@ class AnswerNetwork:
         labels = torch.tensor([float(pair.is_right) for pair in pairs]) * (1 - 2 * _SMOOTHING) + _SMOOTHING
         parameters = [parameter for parameter in self.layers.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(
-            [{"params": parameters, "lr": _RATE}, {"params": self.head.parameters(), "lr": _RATE_OF_HEAD}],
+            [
+                {"params": parameters, "lr": self._rates.layers},
+                {"params": self.head.parameters(), "lr": self._rates.head},
+            ],
             weight_decay=_WEIGHT_DECAY,
         )
         batches = _batches([len(item.ids) for item in encoded], random.Random(7))
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: min(1, (step + 1) / _WARM_UP) * max(_MIN_RATE, 1 - step / len(batches))
+            optimizer, lambda step: min(1, (step + 1) / self._rates.warm_up) * max(_MIN_RATE, 1 - step / len(batches))
         )
         self.layers.train()
         for step, batch in enumerate(batches):
