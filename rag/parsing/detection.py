@@ -134,6 +134,8 @@ def _has_headers(head: str) -> bool:
 # Beginnings that no other kind of text has.
 _BEGINNINGS = [
     (re.compile("WEBVTT"), formats.VTT),
+    (re.compile(r"\s*\[Script Info\]", re.I), formats.SSA),
+    (re.compile(r"\s*\d{1,2}(?::\d\d){2}\.\d{3},\d{1,2}(?::\d\d){2}\.\d{3}[ \t]*\r?\n"), formats.SBV),
     (re.compile(r"\s*BEGIN:VCALENDAR\b", re.I), formats.ICS),
     (re.compile(r"\s*BEGIN:VCARD\b", re.I), formats.VCF),
     (re.compile(rf"\s*<\?xml[^>]*>\s*{_COMMENTS}<FictionBook\b", re.S), formats.FB2),
@@ -173,6 +175,8 @@ _SIGNATURES: dict[str, Callable[[str], bool]] = {
     formats.VCF: lambda head: False,
     formats.FB2: lambda head: False,
     formats.TTML: lambda head: False,
+    formats.SSA: lambda head: False,
+    formats.SBV: lambda head: False,
     formats.MBOX: lambda head: head.startswith("From "),
     formats.SRT: lambda head: "-->" in head,
     formats.JSON: lambda head: head.lstrip()[:1] in ("{", "["),

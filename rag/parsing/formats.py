@@ -22,6 +22,8 @@ NOTEBOOK = "application/x-ipynb+json"
 VTT = "text/vtt"
 SRT = "application/x-subrip"
 TTML = "application/ttml+xml"
+SSA = "text/x-ssa"
+SBV = "text/x-sbv"
 EML = "message/rfc822"
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -62,7 +64,7 @@ CONTAINERS = frozenset({ZIP, OLE})
 # Texts that show their structure by lines and indentation, unlike source code.
 PLAIN_TEXTS = frozenset({PLAIN, RESTRUCTURED_TEXT})
 # Text formats that are converted; other texts are kept unchanged.
-CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, TTML, EML, MBOX, FB2, ICS, VCF})
+CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, TTML, SSA, SBV, EML, MBOX, FB2, ICS, VCF})
 
 # Names for messages.
 DISPLAY_NAMES = {
@@ -134,6 +136,9 @@ _SUFFIXES = {
     ".ipynb": NOTEBOOK,
     ".vtt": VTT,
     ".srt": SRT,
+    ".ass": SSA,
+    ".ssa": SSA,
+    ".sbv": SBV,
     ".ttml": TTML,
     ".dfxp": TTML,
     ".eml": EML,

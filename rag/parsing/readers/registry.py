@@ -55,6 +55,8 @@ READERS: dict[str, Reader] = {
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
     formats.TTML: subtitles.read_timed_text,
+    formats.SSA: subtitles.read_script,
+    formats.SBV: subtitles.read,
     formats.MARKDOWN: plain_text_and_markdown.read_markdown,
     **dict.fromkeys(formats.PICTURES, read_picture),
 }

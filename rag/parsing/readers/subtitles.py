@@ -1,4 +1,4 @@
-"""Subtitles (WebVTT, SubRip, TTML): cues are joined to a transcript without times and numbers."""
+"""Subtitles (WebVTT, SubRip, TTML and others): cues are joined to a transcript without times and numbers."""
 
 import html
 import re
@@ -15,6 +15,9 @@ from rag.types import ParsedDocument
 _BLANK = re.compile(r"\n[ \t]*\n")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>", re.I)
 _TAG = re.compile(r"</?[A-Za-z0-9.:][^<>]{0,200}>|\{\\[^{}]{1,50}\}")
+_TIMES = re.compile(r"\d{1,2}(?::\d\d){2}\.\d{3},\d{1,2}(?::\d\d){2}\.\d{3}")
+_SCRIPT_TITLE = re.compile(r"^Title:[ \t]*([^\r\n]{1,200})", re.M)
+_SCRIPT_BREAK = re.compile(r"\\[Nnh]")
 _SPACES = re.compile(r"\s+")
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 # A paragraph of one speaker ends with the first sentence that ends after this many characters.
@@ -23,7 +26,7 @@ _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a WebVTT or SubRip file."""
+    """Read a WebVTT or SubRip file, or one of YouTube (SubViewer)."""
     return _transcript(_speaker_lines(decode_text(content)))
 
 
@@ -41,6 +44,13 @@ def read_timed_text(content: bytes, limits: Limits) -> ParsedDocument:
     title = next((element for element in root.iter("{*}title") if element.text), None)
     parsed = _transcript(_timed_lines(root))
     return replace(parsed, title="" if title is None else " ".join((title.text or "").split()))
+
+
+def read_script(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a file of SubStation Alpha, which Aegisub writes."""
+    text = decode_text(content)
+    title = _SCRIPT_TITLE.search(text)
+    return replace(_transcript(_script_lines(text)), title=title[1].strip() if title else "")
 
 
 def _transcript(lines: Iterable[tuple[str, str]]) -> ParsedDocument:
@@ -65,7 +75,9 @@ def _speaker_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield (speaker, text) of each line of each cue. The speaker is empty if it has not changed."""
     for block in _BLANK.split(text.replace("\r\n", "\n").replace("\r", "\n")):
         lines = block.strip("\n").split("\n")
-        timing = next((number for number, line in enumerate(lines[:2]) if "-->" in line), None)
+        timing = next(
+            (number for number, line in enumerate(lines[:2]) if "-->" in line or _TIMES.fullmatch(line.strip())), None
+        )
         if timing is None:  # header, notes, styles and regions
             continue
         for line in lines[timing + 1 :]:
@@ -73,6 +85,19 @@ def _speaker_lines(text: str) -> Iterator[tuple[str, str]]:
             words = " ".join(html.unescape(_TAG.sub("", line)).split())
             if words:
                 yield (" ".join(html.unescape(voice.group(1)).split()) if voice else ""), words
+
+
+def _script_lines(text: str) -> Iterator[tuple[str, str]]:
+    names = list[str]()
+    for line in text.splitlines():
+        kind, _, rest = line.partition(":")
+        if kind == "Format":  # the last one is that of the events
+            names = [name.strip().lower() for name in rest.split(",")]
+        elif kind == "Dialogue" and names:
+            fields = dict(zip(names, rest.split(",", len(names) - 1), strict=False))
+            for part in _SCRIPT_BREAK.split(_TAG.sub("", fields.get("text", ""))):
+                if words := " ".join(part.split()):
+                    yield fields.get("name", fields.get("actor", "")).strip(), words
 
 
 def _timed_lines(root: etree._Element) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,10 @@ import pytest
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
+from rag.parsing.readers import subtitles
+from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 
 def test_subtitles_are_a_transcript(read: Read) -> None:
@@ -40,3 +43,35 @@ def test_other_markup_is_no_timed_text(read: Read) -> None:
     assert read(b"Bees hum.", "a.ttml").text == "Bees hum."
     with pytest.raises(ParseFailed, match="damaged"):
         read(_TTML.format("ns/ttml").encode()[:-40], "a.ttml")
+
+
+_SCRIPT = (
+    "[Script Info]\nTitle: Talk about bees\n\n[V4+ Styles]\nFormat: Name, Fontname\nStyle: Default,Arial\n\n[Events]\n"
+    "Format: Layer, Start, End, Style, Name, Effect, Text\n"
+    "Dialogue: 0,0:00:01.00,0:00:03.00,Default,Ada,,{\\i1}Hello{\\i0}, and\\Nwelcome.\n"
+    "Comment: 0,0:00:01.00,0:00:03.00,Default,,,not shown\n"
+    "Dialogue: 0,0:00:03.00,0:00:05.00,Default,Ben,,Thanks, Ada.\n"
+)
+
+
+def test_subtitles_of_aegisub_are_a_transcript(read: Read) -> None:
+    parsed = read(_SCRIPT.encode(), "a.ass")
+    assert parsed.text == "Ada: Hello, and welcome.\n\nBen: Thanks, Ada."
+    assert (parsed.title, parsed.media_type) == ("Talk about bees", formats.SSA)
+
+
+def test_subtitles_of_youtube_are_a_transcript(read: Read) -> None:
+    cues = "0:00:00.599,0:00:04.160\nHello and welcome\n\n0:00:04.160,0:00:06.770\nto the show.\n"
+    parsed = read(cues.encode(), "a.sbv")
+    assert (parsed.text, parsed.media_type) == ("Hello and welcome to the show.", formats.SBV)
+    assert read(b"Bees hum.", "a.sbv").text == "Bees hum."
+
+
+@pytest.mark.parametrize("unit", ["Title: ", "Dialogue: ,", "{\\", "\\N", "0:00:00.599,"])
+def test_subtitles_take_linear_time(unit: str) -> None:
+    def build(length: int, seed: int) -> bytes:
+        return f"[Script Info]\nFormat: Start, Text\nDialogue: {seed}, ".encode() + unit.encode() * (length // 8)
+
+    limits = Limits(10, 10**9, 10**7)
+    assert takes_linear_time(lambda content: subtitles.read_script(content, limits), build, 200_000)
+    assert takes_linear_time(lambda content: subtitles.read(content, limits), build, 200_000)
