@@ -1,10 +1,15 @@
-"""COPY in its binary format: three times as fast as INSERT."""
+"""COPY in its binary format: for many rows it is three times as fast as INSERT."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
 from ragsite.postgres.base import execute_together, read_rows
+from ragsite.postgres.statements.insert_values import insert_values
+
+# Up to this many rows are inserted by one statement, because a temporary table would take longer than they do.
+MAX_INSERTED_ROWS = 4
 
 
 def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
@@ -28,9 +33,18 @@ def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]
 def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     """Insert rows as `copy` does, but into a table with row-level security, which PostgreSQL does not COPY into.
 
-    The rows are copied into a temporary table first. The session keeps that table, empty between transactions. An outer
-    transaction cannot go on after an error, because there is no savepoint.
+    A few rows are inserted by one statement. More are copied into a temporary table first. The session keeps that
+    table, empty between transactions. An outer transaction cannot go on after an error, because there is no savepoint.
     """
+    remaining = iter(rows)
+    first = list(itertools.islice(remaining, MAX_INSERTED_ROWS + 1))
+    if len(first) <= MAX_INSERTED_ROWS:
+        insert_values(table, columns, first)
+    else:
+        _copy_staged(table, columns, itertools.chain(first, remaining))
+
+
+def _copy_staged(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     staging = f"pg_temp.staging_{table}"
     with transaction.atomic(savepoint=False):
