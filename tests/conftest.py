@@ -1,6 +1,8 @@
 """Shared fixtures: two organisations with users, a live HTTP server with its clients, and a real Celery worker."""
 
+import contextlib
 import gc
+import importlib
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -83,6 +85,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return SLOW_FILES.index(file) if file in SLOW_FILES else len(SLOW_FILES)
 
     items.sort(key=rank)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import a share of all files first, so that the processes of a fresh clone do not all compile the same ones.
+
+    Each process collects all files, in the same order, and most of the time of the first collection is for compiling.
+    A file that cannot be imported is reported when it is collected.
+    """
+    process = getattr(session.config, "workerinput", None)
+    if process is None or session.config.args != session.config.getini("testpaths"):
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    for file in files[int(process["workerid"].removeprefix("gw")) :: process["workercount"]]:
+        with contextlib.suppress(Exception):
+            importlib.import_module(".".join(file.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
