@@ -1,5 +1,7 @@
 """Step: a question and the quotes for it -> whether a model that reads both finds that they probably answer it."""
 
+import re
+
 import structlog
 
 from rag.errors import ProviderFailed
@@ -9,6 +11,7 @@ from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import share_in_quotes
 from rag.providers import provider_factory
+from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.question_language import is_english
 
 logger = structlog.get_logger(__name__)
@@ -17,6 +20,7 @@ logger = structlog.get_logger(__name__)
 _MIN_LOGIT = -2.5
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
+_YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
 # The model reads no more of the quotes.
 _MAX_CHARACTERS = 500
 
@@ -38,7 +42,7 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
     if first is None or model is None or not _can_be_judged(query, generation, first, probability):
         return True
     try:
-        return model.logit(query, _with_heading(first, generation.quoted_text)) >= _MIN_LOGIT
+        return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= _MIN_LOGIT
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return True
@@ -52,6 +56,13 @@ def _can_be_judged(query: str, generation: PreparedGeneration, first: Quote, pro
     return share_in_quotes(query, generation.quotes or (), generation.headings) > 0
 
 
-def _with_heading(first: Quote, text: str) -> str:
-    """Return the beginning of the quotes below the heading of the first one."""
-    return "\n".join(filter(None, (nearest_heading(first), text[:_MAX_CHARACTERS])))
+def _with_headings(query: str, first: Quote, text: str) -> str:
+    """Return the beginning of the quotes below the nearest heading, and below others that have a missing year.
+
+    The year of a price list is in its title, or in the name of its file.
+    """
+    passage = first.citations[0].passage
+    shown = "\n".join(filter(None, (nearest_heading(first), text[:_MAX_CHARACTERS])))
+    missing = set(_YEAR.findall(query)) - set(_YEAR.findall(shown))
+    above = dict.fromkeys((passage.title, *passage.headings, passage.path))
+    return "\n".join([*(line for line in above if not missing.isdisjoint(_YEAR.findall(line))), shown])

@@ -99,6 +99,19 @@ def test_the_heading_is_read_with_the_quote() -> None:
     assert is_answer(question, "It is open on Mondays."), "nothing says what it is"
 
 
+@pytest.mark.parametrize("place", ["title", "path", "headings"])
+def test_the_year_of_a_document_is_read_with_the_quote(place: str) -> None:
+    """That of a price list is in its title, or in the name of its file."""
+    question, row = "How much was the entry for adults in 2025?", "- Adults — Entry: 12 euros"
+
+    def is_shown(year: str) -> bool:
+        name = f"Prices {year}"
+        return is_answer(question, row, **{place: (name, "Entry") if place == "headings" else name})
+
+    assert is_shown("2025")
+    assert not is_shown("2024")
+
+
 def test_without_the_model_quotes_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_factory, "answer_check", lambda: None)
     assert is_answer(WEIGHT, MARIMBA)
