@@ -106,7 +106,8 @@ def test_the_year_of_a_document_is_read_with_the_quote(place: str) -> None:
 
     def is_shown(year: str) -> bool:
         name = f"Prices {year}"
-        return is_answer(question, row, **{place: (name, "Entry") if place == "headings" else name})
+        fields: dict[str, object] = {place: (name, "Entry") if place == "headings" else name}
+        return is_answer(question, row, 0.6, **fields)
 
     assert is_shown("2025")
     assert not is_shown("2024")
