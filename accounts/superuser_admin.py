@@ -1,7 +1,5 @@
 """The base of admin pages that only superusers open."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Model
@@ -20,8 +18,10 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
         except ValidationError:  # an action names rows by something else than ids
             return HttpResponseRedirect(f"{request.path}?e=1")
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        return super().get_object(request, object_id, from_field or None)  # Django fails for `?_to_field=`
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model | None:
+        # Django fails for `?_to_field=`.
+        row: Model | None = super().get_object(request, object_id, from_field or None)
+        return row
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)

@@ -56,7 +56,6 @@ BOATS = (
         ("Top speed, Grebe?", "- Grebe — seats: 4 — top speed: 52 km/h — cleaned: weekly [1]"),
         # The name of a column alone names no row
         ("What do cleaned boats cost?", "Our cleaning costs 40 euros"),
-        ("What speed counts for the Grebe?", "The Moorhen and the Grebe"),
     ],
 )
 def test_a_cell_and_the_column_of_another_one_name_a_row(question: str, expected: str) -> None:
