@@ -74,8 +74,7 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after_se
 
 def clear_outage(model_id: uuid.UUID) -> None:
     """End the model's outage, if it has one, because the model has answered."""
-    outages = ModelOutage.objects.filter(model_id=model_id)
-    if outages._raw_delete(using=outages.db):  # nothing refers to it
+    if ModelOutage.objects.filter(model_id=model_id).delete()[0]:
         logger.info("embedding_outage_ended", model=str(model_id))
 
 

@@ -22,8 +22,9 @@ _ONLY_PICTURES = re.compile(rf"(?:>\s*)*(?:{_PICTURE.pattern}\s*)+")
 # Every element loads the addresses of its style and of its background.
 _TAG_WITH_ATTRIBUTES = re.compile(r"<(?=[a-z][a-z0-9-]{0,30}[\s/])", re.IGNORECASE)
 _LOADING_ATTRIBUTE = re.compile(r"[\s\"'/](?:style|background)\s*+=", re.IGNORECASE)
-# A tag until its end, which is not in a quoted value. Tags without an end in this many characters are disabled.
-_WHOLE_TAG = re.compile(r"(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|(?!=\s*+[\"'])[^>])*+>")
+# A tag until its end, which is not in a quoted value. Tags without an end in this many characters are disabled. No
+# group is possessive, because Python 3.11.2 does not match that.
+_WHOLE_TAG = re.compile(r"(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|(?!=\s*+[\"'])[^>])*>")
 _MAX_TAG_CHARACTERS = 300
 # The end of a part that may be the beginning of a picture or a tag, or say where citations lead.
 _UNDECIDED = re.compile(r"(?:!?\[[\s\d]{0,99}\]?|!|<(?:[a-z][a-z0-9-]{0,30})?)\Z", re.IGNORECASE)
