@@ -42,10 +42,28 @@ def waiting_statements() -> int:
         return int(cursor.fetchone()[0])
 
 
+def outcomes(claimed: list[IngestionDocument]) -> dict[IngestionDocument, IndexOutcome]:
+    """Return an outcome for each document, in the opposite order of their keys."""
+    return {document: IndexOutcome("created", None, 1) for document in reversed(claimed)}
+
+
+def in_transaction(function: Callable[[], object]) -> None:
+    """Call the function in a transaction, and close the thread's connection."""
+    try:
+        with transaction.atomic():
+            function()
+    finally:
+        connection.close()
+
+
 @pytest.mark.parametrize(
-    ("jobs", "documents", "work"),
-    [(1, 3, lambda claimed: leases.set_stage_if_leased(claimed, "embedding")), (3, 1, document_processing.start_jobs)],
-    ids=["stages of documents", "states of jobs"],
+    ("jobs", "documents", "work", "state"),
+    [
+        (1, 3, lambda claimed: leases.set_stage_if_leased(claimed, "embedding"), "cancelled"),
+        (1, 3, lambda claimed: document_outcomes.record_success(outcomes(claimed)), "done"),
+        (3, 1, document_processing.start_jobs, "cancelled"),
+    ],
+    ids=["stages of documents", "outcomes of documents", "states of jobs"],
 )
 def test_work_and_cancellation_do_not_wait_for_each_other(
     live_world: World,
@@ -53,16 +71,10 @@ def test_work_and_cancellation_do_not_wait_for_each_other(
     jobs: int,
     documents: int,
     work: Callable[[list[IngestionDocument]], None],
+    state: str,
 ) -> None:
     claimed = submit_jobs(live_world, jobs=jobs, documents=documents)
     locked, may_release = threading.Event(), threading.Event()
-
-    def in_transaction(function: Callable[[], object]) -> None:
-        try:
-            with transaction.atomic():
-                function()
-        finally:
-            connection.close()
 
     def hold_last_row() -> None:
         last = claimed[-1] if jobs == 1 else claimed[-1].job
@@ -84,7 +96,9 @@ def test_work_and_cancellation_do_not_wait_for_each_other(
             may_release.set()
         for future in (holder, worker, cancelling):
             future.result(timeout=20)
-    assert set(IngestionJob.objects.values_list("status", flat=True)) == {"cancelled"}
+    assert set(IngestionDocument.objects.values_list("state", flat=True)) == {state}
+    if state == "cancelled":
+        assert set(IngestionJob.objects.values_list("status", flat=True)) == {state}
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True], ids=["renewed", "cancelled"])
@@ -95,13 +109,6 @@ def test_an_outcome_waits_for_a_change_of_its_row(
     claimed = submit_jobs(live_world, jobs=1, documents=2)
     changed, may_commit = threading.Event(), threading.Event()
 
-    def in_transaction(function: Callable[[], object]) -> None:
-        try:
-            with transaction.atomic():
-                function()
-        finally:
-            connection.close()
-
     def change() -> None:
         if is_cancelled:
             close_and_cancel.cancel_jobs(IngestionJob.objects.all())
@@ -110,12 +117,11 @@ def test_an_outcome_waits_for_a_change_of_its_row(
         changed.set()
         may_commit.wait(10)
 
-    outcomes = {document: IndexOutcome("created", None, 1) for document in reversed(claimed)}
     with ThreadPoolExecutor(2) as threads:
         try:
             changing = threads.submit(in_transaction, change)
             changed.wait(10)
-            worker = threads.submit(in_transaction, lambda: document_outcomes.record_success(outcomes))
+            worker = threads.submit(in_transaction, lambda: document_outcomes.record_success(outcomes(claimed)))
             eventually(lambda: waiting_statements() == 1)
         finally:
             may_commit.set()
