@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.training.answer_check.squad_pairs import read_squad_pairs
-from benchmarks.training.questions import read_markdown, read_squad
+from benchmarks.training.multilingual_questions.articles import embed_articles
+from benchmarks.training.questions import AnsweredQuestion, Text, read_markdown, read_squad
 
 GUIDE = """\
 # Guide
@@ -105,3 +106,26 @@ def test_articles_that_measure_are_no_pairs(tmp_path: Path) -> None:
     pairs = read_squad_pairs(file, random.Random(1), questions_per_article=3, measuring_text=text)
     assert pairs
     assert not [pair for pair in pairs if "Bexton" in pair.quote]
+
+
+def test_questions_are_embedded_with_the_sentence_that_answers_them() -> None:
+    texts = [
+        Text("Boats", "Boats are blue here. They cost 12 euros a day. Ask Ms Tyndall for them.", "boats"),
+        Text("Keys", "The keys hang beside the door.", "boats"),
+        Text("Bells", "Nobody asks about the bells.", "bells"),
+    ]
+
+    def ask(question: str, text_index: int, answer: str) -> AnsweredQuestion:
+        start = texts[text_index].text.index(answer)
+        return AnsweredQuestion(question, text_index, start, start + len(answer))
+
+    questions = [
+        ask("What does a boat cost?", 0, "12 euros"),
+        ask("Where are the keys?", 1, "beside the door"),
+        ask("What about boats?", 0, "a day. Ask Ms Tyndall"),  # in no single sentence
+    ]
+    (article,) = embed_articles(texts, questions)
+    assert article.passages == [range(3), range(3, 4)]
+    assert article.answers == [(0, 1), (1, 3)]
+    assert article.sentences.shape == (4, 512)
+    assert article.questions.shape == (2, 512)
