@@ -19,6 +19,7 @@ from rag.types import Context, Grounding, Message, Passage
 
 from .best_passage_margin import adjust_to_margin, heading_stands_out
 from .calibration_curve import select_curve
+from .cited_section import find_cited_section
 from .cross_language_grounding import find_other_languages, probability_between_languages
 from .gaps import QueryPart, asks_about_other_code, extract_query_parts, find_covered_parts, find_gaps
 from .non_english_grounding import find_same_language, probability_within_language
@@ -133,6 +134,8 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     ]
     if score < _MIN_GROUNDABLE and not is_between_languages:
         score, relevant = _reconsider_weak_evidence(query, passages, score, relevant)
+    if score < _MIN_GROUNDABLE and (cited := find_cited_section(query, passages, parts, covered_parts)):
+        score, relevant, gaps = _PROBABILITY_WITH_HEADING, cited, ()
     if asks_about_other_code(query, passages):
         score = min(score, _MAX_WITH_OTHER_CODE)
     return Grounding(

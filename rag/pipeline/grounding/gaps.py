@@ -19,13 +19,15 @@ _SEPARATOR = re.compile(r"[ \-/&]?\Z")
 _QUESTION_WORDS = {
     "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
-    "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
+    "mention", "mentioned", "say", "says", "said", "regulate", "regulates", "stipulate", "stipulates", "kind", "kinds",
+    "type", "types", "different", "specific", "though",
 }  # fmt: skip
 # The same in German, French and Spanish.
 _OTHER_QUESTION_WORDS = {
     "lange", "viele", "oft", "weit", "hoch", "groß", "alt", "teuer", "dauert", "dauern", "kostet", "kosten", "heißt",
     "bedeutet", "beträgt", "finde", "findet", "passiert", "coûte", "coûtent", "coute", "dure", "durent", "trouve",
     "signifie", "appelle", "cuesta", "cuestan", "vale", "valen", "dura", "duran", "encuentro", "significa", "llama",
+    "sagt", "besagt", "steht", "regelt", "dit", "prévoit", "dice", "establece",
 }  # fmt: skip
 # Words that an answer need not repeat: "Turn off text recognition" is answered by "Set X", and a difference by both.
 _GENERAL_WORDS = {
@@ -127,11 +129,7 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
         Phrases as they are written in the question.
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
-    missing = {
-        part
-        for part in parts
-        if part not in covered_by_any and not _is_question_word(part, query) and not _is_general(part)
-    }
+    missing = {part for part in parts if part not in covered_by_any and is_sought(part, query)}
     for phrase in _join_neighbours(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
@@ -229,6 +227,11 @@ def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:
         for gap in gaps
         if any(word in names for word in _TOKEN.findall(gap)) or set(content_words(gap)) & words_of_uncovered_clauses
     )
+
+
+def is_sought(part: QueryPart, query: str) -> bool:
+    """Return whether an answer should have a part of the question, and not only something for it."""
+    return not _is_question_word(part, query) and not _is_general(part)
 
 
 def _is_question_word(part: QueryPart, query: str) -> bool:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
 from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.markup.titles.cited_sections import find_cited_sections
 from rag.text.quantities.amounts import Amount, find_amounts
 from rag.text.quantities.numbers import find_digits, join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
 from .answer_types import AnswerType, asks_for_amount, expected_answer_type
-from .cited_sections import find_cited_sections
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import section_beginning
-from rag.pipeline.answering.extractive.question.cited_sections import section_number
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, is_negated
+from rag.text.markup.titles.cited_sections import section_number
 from rag.text.words import content_words, is_function_word, stem
 
 from .sentence_similarity import SentenceSimilarity

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.question.cited_sections import find_cited_sections, section_number
+from rag.text.markup.titles.cited_sections import find_cited_sections, section_number, without_cited_sections
 from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import answer, passage
 
@@ -40,6 +40,7 @@ def test_numbers_of_headings(heading: str, number: str) -> None:
 @pytest.mark.parametrize("unit", ["§", "art ", "1.", "# ", "a"])
 def test_citations_are_found_in_linear_time(unit: str) -> None:
     assert takes_linear_time(find_cited_sections, lambda length, seed: f"{seed}" + unit * length, 400_000)
+    assert takes_linear_time(without_cited_sections, lambda length, seed: f"{seed}" + unit * length, 400_000)
     assert takes_linear_time(section_number, lambda length, seed: unit * length, 400_000)
 
 

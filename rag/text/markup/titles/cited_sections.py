@@ -18,6 +18,11 @@ def find_cited_sections(question: str) -> frozenset[str]:
     return frozenset(map(str.upper, _CITATION.findall(question[:_MAX_CHARACTERS])))
 
 
+def without_cited_sections(question: str) -> str:
+    """Return a question without "§ 3" and "section 3"; the offsets of the other words stay."""
+    return _CITATION.sub(lambda match: " " * len(match[0]), question[:_MAX_CHARACTERS]) + question[_MAX_CHARACTERS:]
+
+
 def section_number(heading: str) -> str:
     """Return the number that a heading or clause begins with; empty if it has none."""
     label = _LABEL.match(heading)
