@@ -4,12 +4,16 @@ import re
 from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
+from rag.pipeline.retrieval.query.split_clauses import asking_clauses
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.quantity_words import MONTHS
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.words import content_words, stem
+from rag.types import Passage
 
 _YEAR = re.compile(rf"(?<!\d)(?<!\d[,'’]){LIKELY_YEAR}(?!\d|[.,]\d)")
+# Not in "prices_2027.pdf", which names a file.
+_ASKED_YEAR = re.compile(rf"(?<![\w-]){LIKELY_YEAR}(?![\w.]\w)")
 _WORD = re.compile(r"\w+")
 _MONTHS = frozenset(month for months in MONTHS.values() for month in months)
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
@@ -56,32 +60,69 @@ _ASKS_FOR_EARLIER = re.compile(
 )
 
 
-def is_about_other_years(query: str, text: str, gaps: Sequence[str]) -> bool:
-    """Return whether a question names a year that no passage mentions, and a text only earlier or only later ones.
+def is_about_other_years(query: str, text: str, gaps: Sequence[str], passage: Passage | None = None) -> bool:
+    """Return whether a question names a year, and a text is only about earlier or only about later ones.
 
-    They must be next to its subject: the year when a text was written ("last changed in 2023") says nothing of what it
-    is about.
+    The years of a text must be next to its subject: that when it was written ("last changed in 2023") says nothing of
+    what it is about. Those in the title and the file name of its document say so.
 
     Args:
         query: The question.
         text: The quotes and the headings right above them.
         gaps: The phrases of the question that no passage mentions.
+        passage: The passage of the first quote. A year that it does not mention is not that of the quotes, though other
+            passages may have it.
     """
     query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
-    sought = [int(year) for gap in gaps for year in _YEAR.findall(gap)]
-    years = list(_YEAR.finditer(text))
-    if not (sought and years) or is_yes_or_no(query) or _MORE_YEARS.search(text) or _tells_of_decision(text):
+    label = f"{passage.title}\n{passage.path}" if passage else ""
+    sought = [int(year) for gap in gaps for year in _YEAR.findall(gap)] or _years_of_other_passages(
+        query, label, passage
+    )
+    years, labels = list(_YEAR.finditer(text)), [int(year) for year in _YEAR.findall(label)]
+    if (
+        not (sought and (years or labels))
+        or is_yes_or_no(query)
+        or _MORE_YEARS.search(text)
+        or _tells_of_decision(text)
+    ):
         return False
-    numbers, named = [int(year.group()) for year in years], list(_YEAR.finditer(query))
+    numbers, named = [*map(_number, years), *labels], list(_YEAR.finditer(query))
     if max(numbers) < min(sought):
-        may_answer = _is_near(query, named, _ASKS_FOR_EARLIER) or _is_near(text, years, _SINCE, _OR_LATER)
+        may_answer = _is_near(query, named, _ASKS_FOR_EARLIER) or _is_still_so(text, years)
+    elif min(numbers) > max(sought):
+        may_answer = _is_near(query, named, _ASKS_FOR_LATER) or _was_so_before(text, years, labels)
     else:
-        may_answer = (
-            min(numbers) <= max(sought)
-            or _is_near(query, named, _ASKS_FOR_LATER)
-            or _is_near(text, years, _UNTIL, _OR_EARLIER)
-        )
-    return not may_answer and _is_next_to_subject(query, text)
+        may_answer = True
+    return not may_answer and (bool(labels) or _is_next_to_subject(query, text))
+
+
+def _number(year: re.Match[str]) -> int:
+    return int(year.group())
+
+
+def _is_still_so(text: str, years: Sequence[re.Match[str]]) -> bool:
+    """Return whether a text is about the time since a year, and not only from one year to another."""
+    is_over = _is_near(text, [max(years, key=_number)], _UNTIL) if len(years) > 1 else False
+    return not is_over and _is_near(text, years, _SINCE, _OR_LATER)
+
+
+def _was_so_before(text: str, years: Sequence[re.Match[str]], labels: Sequence[int]) -> bool:
+    """Return whether a text is about the time until a year, and not only from one year to another.
+
+    In a document of 2026 a year such as that of "send it before 31 January 2026" is no such end.
+    """
+    has_beginning = _is_near(text, [min(years, key=_number)], _SINCE) if len(years) > 1 else False
+    ends = [year for year in years if _number(year) not in labels]
+    return not has_beginning and _is_near(text, ends, _UNTIL, _OR_EARLIER)
+
+
+def _years_of_other_passages(query: str, label: str, passage: Passage | None) -> list[int]:
+    """Return the years that a question asks about, if the passage has none of them."""
+    if passage is None:
+        return []
+    sought = {int(year) for clause in asking_clauses(query) for year in _ASKED_YEAR.findall(clause)}
+    known = {int(year) for year in _YEAR.findall(f"{label}\n{passage.text_with_headings}")}
+    return sorted(sought) if sought.isdisjoint(known) else []
 
 
 def _tells_of_decision(text: str) -> bool:

@@ -99,7 +99,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     answer_type = expected_answer_type(query)
     if any(has_similar_name(shown, gap) for gap in gaps):
         return False
-    if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps):
+    passage = citations[0].passage if citations else None
+    if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps, passage):
         return False
     if lacks_name(query, shown):
         return False

@@ -4,6 +4,7 @@ import pytest
 
 from rag.pipeline.answering.quote_checks.other_years import is_about_other_years
 from tests.support.checks.growth import takes_linear_time
+from tests.support.passages import passage
 
 PRICE, WINNER = "What is the price of the race in 2025?", "Who won the race in 2023?"
 
@@ -60,10 +61,42 @@ def test_what_another_passage_says_of_the_year_is_not_missing() -> None:
     assert not is_about_other_years(PRICE, "The price of the race 2024 is 20 euros.", [])
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "title"),
+    [
+        (PRICE, "The race costs 20 euros.", "Prices of 2026"),
+        (PRICE, "The price of the race 2024 is 20 euros.", ""),
+        (PRICE, "Valid from 1 April 2026 to 31 March 2027\nThe race costs 20 euros.", "Prices 2026-27"),
+        ("What does the race cost in 2030?", "Valid from 1 April 2026 to 31 March 2027: 20 euros.", "Prices 2026-27"),
+        ("Quel était le prix en 2023 ?", "À payer avant le 31 janvier 2026 : 20 euros.", "Prix 2026"),
+    ],
+)
+def test_a_year_that_only_other_passages_have_is_missing(question: str, text: str, title: str) -> None:
+    assert is_about_other_years(question, text, [], passage(text, title=title))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "title", "rest"),
+    [
+        (PRICE, "The race costs 20 euros.", "Prices", "Printed in 2024."),
+        (PRICE, "The race costs 20 euros.", "Prices 2026", "In 2025 all prices were the same."),
+        (PRICE, "The race costs 20 euros.", "Prices 2024 and 2025", ""),
+        (PRICE, "The race has cost 20 euros since 2023.", "Prices 2023", ""),
+        (PRICE, "Until 2026 the race costs 20 euros.", "", ""),
+        ("We sent prices_2025.pdf. What does the race cost?", "The race costs 20 euros.", "Prices of 2026", ""),
+        ("I joined in 2025. What does the race cost?", "The race costs 20 euros.", "Prices of 2026", ""),
+        ("Does the race of 2025 cost anything?", "The race costs 20 euros.", "Prices of 2026", ""),
+    ],
+)
+def test_a_year_of_the_document_is_not_missing(question: str, text: str, title: str, rest: str) -> None:
+    assert not is_about_other_years(question, text, [], passage(f"{text} {rest}", title=title))
+
+
 @pytest.mark.parametrize("part", ["2024-", "20", "2024 ", "since 20", "since a ", "for a ", "set 2024 ", "\n", "auf "])
 def test_years_are_found_in_linear_time(part: str) -> None:
     def find(text: str) -> None:
         is_about_other_years("Who won in 2023?", text, ["2023"])
         is_about_other_years(text, "It was won in 2024.", ["2023"])
+        is_about_other_years(text, text, [], passage("", title=text))
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
