@@ -44,6 +44,9 @@ _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
+# Languages whose compounds are one word, and the lengths of the parts of one. Shorter ones are in other words, too.
+_COMPOUNDING = frozenset({"danish", "dutch", "german", "norwegian", "swedish"})
+_MIN_PART, _MIN_OTHER_PART = 5, 3
 # Stemming time grows with the square of a word's length, and stems are cached.
 _MAX_WORD_CHARACTERS = 64
 
@@ -145,14 +148,28 @@ def stems(text: str, lang: str = "") -> Counter[str]:
 
 
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
-    """Count the stems of a text that are candidates."""
+    """Count the stems of a text that are candidates.
+
+    In languages that write compounds as one word, a part of one counts, too: "Hallenmiete" for "Miete", and "Ammoniak"
+    for "Ammoniakprobe".
+    """
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
     counts: Counter[str] = Counter()
     for word, count in Counter(split_words(text, lang)).items():  # each word is stemmed once
         word_stem = _stem(word, algorithm)
         if word_stem in stem_set:
             counts[word_stem] += count
+        elif algorithm in _COMPOUNDING and len(word_stem) >= _MIN_PART:
+            for candidate in stem_set:
+                if _is_part(word_stem, candidate) or _is_part(candidate, word_stem):
+                    counts[candidate] += count
     return counts
+
+
+def _is_part(part: str, compound: str) -> bool:
+    """Return whether a stem is the first or last part of a compound, and not just a few letters of it."""
+    is_part = len(compound) - len(part) >= _MIN_OTHER_PART and len(part) >= _MIN_PART
+    return is_part and (compound.startswith(part) or compound.endswith(part))
 
 
 def as_phrase(text: str) -> str:

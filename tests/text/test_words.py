@@ -127,3 +127,24 @@ def test_irregular_forms_of_english_words_have_one_stem() -> None:
 def test_contractions_are_no_content_words(apostrophe: str) -> None:
     question = "Why can't I see what it doesn't know, and who's asked when we're away?".replace("'", apostrophe)
     assert words.content_words(question) == ["see", "know", "asked", "away"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "lang", "is_found"),
+    [
+        ("Die Hallenmiete beträgt 40 Euro.", "Halle", "de", False),  # four letters of a stem are in too many words
+        ("Die Bootsmiete ist hoch.", "Bootsmieten", "de", True),
+        ("Die Vereinsgebühr ist fällig.", "Gebühren", "de", True),
+        ("Die Vereinsgebühr ist fällig.", "Verein", "de", True),
+        ("Ammoniak: 30 Minuten", "Ammoniakprobe", "de", True),
+        ("De lidmaatschapskosten zijn hoog.", "lidmaatschap", "nl", True),
+        ("Medlemsavgiften är låg.", "avgiften", "sv", True),
+        ("Die Gebührenordnung gilt.", "Gebühr", "de", True),
+        ("Der Verein hat Mitglieder.", "Vereine", "de", True),
+        ("Die Verwaltung ist offen.", "Alter", "de", False),
+        ("Preiselbeeren", "Preis", "en", False),
+        ("A membership card.", "member", "en", False),
+    ],
+)
+def test_parts_of_compounds_count_as_words(text: str, word: str, lang: str, is_found: bool) -> None:
+    assert bool(words.stems_among(text, [words.stem(word.lower(), lang)], lang)) is is_found
