@@ -22,6 +22,7 @@ from rag.types import Citation
 
 from .company_names import lacks_name
 from .other_codes import names_other_code
+from .other_rows import is_of_other_row
 from .other_years import is_about_other_years
 from .similar_names import has_similar_name
 
@@ -101,6 +102,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return False
     passage = citations[0].passage if citations else None
     if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps, passage):
+        return False
+    if generation.first_quote and is_of_other_row(query, generation.first_quote):
         return False
     if lacks_name(query, shown):
         return False
