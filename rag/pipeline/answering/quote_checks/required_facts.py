@@ -25,6 +25,7 @@ from .other_codes import names_other_code
 from .other_rows import is_of_other_row
 from .other_years import is_about_other_years
 from .similar_names import has_similar_name
+from .times_and_weights import lacks_time_or_weight
 
 _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 # Whether a text has a price or a number of something can only be seen in these.
@@ -105,7 +106,7 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return False
     if generation.first_quote and is_of_other_row(query, generation.first_quote):
         return False
-    if lacks_name(query, shown):
+    if lacks_name(query, shown) or (_is_known(citations) and lacks_time_or_weight(query, text)):
         return False
     if not is_yes_or_no(query) and names_other_code(query, text, _labels(generation)):
         return False

@@ -1,0 +1,50 @@
+"""Quotes without a time of day or a weight, for questions that ask for one in English, German, French or Spanish."""
+
+import re
+
+_ASKS_FOR_TIME = re.compile(
+    r"\b(?:what time(?! ?(?:fram|limit|period|range|span|zone))|wie ?viel uhr|wie spät|quelle heure|qué hora)\b",
+    re.IGNORECASE,
+)
+# "14:30", "2 pm", "16 h", "8–12", "before 9", or a word for a part of the day, or for no certain time.
+_ANY_TIME = re.compile(
+    r"\d ?[:.h] ?\d\d|\d ?(?:[ap]\.?m|uhr|h|o['’]clock)\b|\b\d\d? ?(?:[–-]|to|bis|à|a|until) ?\d\d?\b"
+    r"|\b(?:about|after|around|at|before|by|from|past|till|to|until|ab|bis|gegen|nach|um|vor|à|avant|dès|vers|las?)"
+    r" \d\d?\b"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:o['’]clock|sharp)|\bhalf[ -]past\b"
+    r"|\b(?:any ?time|at once|immediately|always|never|closed|same time|usual|depends?|noon|midday|midnight|dawn|dusk"
+    r"|dark|daylight|sunrise|sunset|morning|afternoon|evening|night|tonight|lunch|breakfast|dinner|closing|opening|hours?)s?\b"
+    r"|\b(?:jederzeit|immer|nie|sofort|geschlossen|ganztägig|rund um|stunden?|mitternacht|dunkel\w*|dämmerung|sonnen\w+"
+    r"|(?:vor|nach)?mittags?|morgens?|abends?|nachts?|früh|toujours|jamais|fermée?|midi|minuit|matin\w*|après-midi|soir\w*"
+    r"|nuit|heures?|aube|lever|coucher|siempre|nunca|cerrad[oa]|mediodía|medianoche|mañana|tarde|noche|horas?|amanecer"
+    r"|anochecer)\b",
+    re.IGNORECASE,
+)
+_ASKS_FOR_WEIGHT = re.compile(
+    r"\b(?:how much (?:does|do|did) .{1,80} weighs?|how heavy|what (?:does|do) .{1,80} weighs?|what is the weight"
+    r"|wie schwer|wie ?viel wieg\w+|combien pèsen?t?|cuánto pesan?)\b",
+    re.IGNORECASE,
+)
+_ANY_WEIGHT = re.compile(
+    r"\d ?(?:k?g|mg|t|lbs?|oz|kilo\w*|gram\w*|tonn?\w*|tons?|pounds?|ounces?|stones?|q)\b|[½¼¾] ?kg"
+    r"|\b(?:weigh|heav|light|load|schwer|leicht|wieg|last|poids|pèse|lourd|léger|charge|pes[ao]|carga|liger)"
+    r"|(?:gewicht|last)\b",
+    re.IGNORECASE,
+)
+_MAX_QUESTION, _MAX_TEXT = 500, 2_000
+
+
+def lacks_time_or_weight(query: str, text: str) -> bool:
+    """Return whether a question asks for a time of day or a weight, and quotes surely have none.
+
+    "Dusk", "closed" and "closing time" are answers, and so is what something is too heavy for.
+
+    Args:
+        query: The question.
+        text: The quotes.
+    """
+    query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
+    return any(
+        asks.search(query) and not answers.search(text)
+        for asks, answers in ((_ASKS_FOR_TIME, _ANY_TIME), (_ASKS_FOR_WEIGHT, _ANY_WEIGHT))
+    )

@@ -1,0 +1,62 @@
+"""Which quotes surely have no time of day, or no weight."""
+
+import pytest
+
+from rag.pipeline.answering.quote_checks.times_and_weights import lacks_time_or_weight
+from tests.support.checks.growth import takes_linear_time
+
+TIME, WEIGHT = "At what time does the boat leave?", "How much does the drum weigh?"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (TIME, "The boat leaves from the north pier on 3 May 2026 and costs 12 euros."),
+        (TIME, "The boat leaves on Saturdays."),
+        ("Um wie viel Uhr fährt das Boot?", "Das Boot fährt am 3. Mai und kostet 12 Euro."),
+        ("À quelle heure part le bateau ?", "Sortie en bateau — Date: 20 juin 2026 — Prix: 32 €"),
+        ("¿A qué hora sale el barco?", "El barco sale del muelle norte."),
+        (WEIGHT, "Drum — Pieces: 1 — Fee per weekend: €85 — Remarks: van required"),
+        ("What does the drum weigh?", "The plastic drum costs 400 euros."),
+        ("How heavy is the drum?", "The drum is 40 cm high."),
+        ("Wie schwer ist die Trommel?", "Die Trommel kostet 40 Euro."),
+        ("Combien pèse le tambour ?", "Le tambour coûte 40 euros."),
+    ],
+)
+def test_quotes_without_what_is_asked_for(question: str, text: str) -> None:
+    assert lacks_time_or_weight(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (TIME, "The boat leaves at 9."),
+        (TIME, "The boat leaves at 9.30, and costs 12 euros."),
+        (TIME, "Boat: 9-12, 2-5"),
+        (TIME, "The boat leaves at dusk."),
+        (TIME, "The boat leaves an hour after the ferry."),
+        (TIME, "The boat does not leave on days when the pier is closed."),
+        ("Um wie viel Uhr fährt das Boot?", "Das Boot fährt um 9 Uhr."),
+        ("À quelle heure part le bateau ?", "Départ : 16 h 15"),
+        ("¿A qué hora sale el barco?", "El barco sale a las 9."),
+        ("What time frame is covered?", "The years of war."),
+        ("When does the boat leave?", "The boat leaves on Saturdays."),
+        ("The boat leaves at 9. What does it cost?", "It costs 12 euros."),
+        (WEIGHT, "Drum — Weight: 12 kg"),
+        (WEIGHT, "The drum weighs as much as a child."),
+        (WEIGHT, "The drum is too heavy for one person."),
+        ("Wie schwer ist die Trommel?", "Die Trommel hat 12 Kilogramm."),
+        ("How much does the drum cost?", "The drum costs 400 euros."),
+    ],
+)
+def test_quotes_that_may_have_it(question: str, text: str) -> None:
+    assert not lacks_time_or_weight(question, text)
+
+
+@pytest.mark.parametrize("part", ["what time ", "how much does ", "12 ", "12 - ", "at ", "1", "h", "a"])
+def test_they_are_found_in_linear_time(part: str) -> None:
+    def find(text: str) -> None:
+        lacks_time_or_weight(text, "")
+        lacks_time_or_weight(f"{TIME} {WEIGHT}", text)
+
+    assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
