@@ -5,7 +5,7 @@ import re
 import structlog
 
 from rag.errors import ProviderFailed
-from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
+from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no, says_yes_or_no
 from rag.pipeline.answering.extractive.quotes import Quote, nearest_heading
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
@@ -35,8 +35,8 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
 
     Returns:
         False if a model finds so. True if this is not judged: if the question or the first quote is in another language
-        than English, without the local model, if the probability is high, for questions of yes or no, and if quotes and
-        headings have no word of the question: then the model cannot tell other words from another subject.
+        than English, without the local model, if the probability is high, if "Yes" or "No" answers it, and if quotes
+        and headings have no word of the question: then the model cannot tell other words from another subject.
     """
     first, model = generation.first_quote, provider_factory.answer_check()
     if first is None or model is None or not _can_be_judged(query, generation, first, probability):
@@ -49,9 +49,11 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
 
 
 def _can_be_judged(query: str, generation: PreparedGeneration, first: Quote, probability: float) -> bool:
-    if probability >= _MAX_DOUBTFUL or is_yes_or_no(query) or not is_english(query):
+    if probability >= _MAX_DOUBTFUL or not is_english(query):
         return False
     if is_in_other_language(query, [first.citations[0].passage]):
+        return False
+    if is_yes_or_no(query) and says_yes_or_no(generation.quoted_text):
         return False
     return share_in_quotes(query, generation.quotes or (), generation.headings) > 0
 

@@ -55,6 +55,7 @@ def test_answers_are_shown(question: str, text: str) -> None:
         ("How old is the lift?", "The lift has a yellow button that calls the engineer."),
         ("How big is the main hall?", "The main hall is led by Peter Keller, and closed on Mondays."),
         ("What colour is the canoe?", "The canoe costs 12 euros a day."),
+        ("Does the coffee machine grind beans?", "Put a paper filter into the holder of the coffee machine."),
         ("What do children pay for the sauna?", "Adults pay 12 euros for the sauna."),
         ("When is the flea market in Ashford?", "Flea market in Norwood: Saturday, 8 to 12."),
         ("When is the autumn break in 2026?", "Autumn break 2025: 14 to 25 October."),
@@ -74,7 +75,7 @@ class Refusing:
 @pytest.mark.parametrize(
     ("question", "text", "lang"),
     [
-        ("Does the canoe have a colour?", "The canoe costs 12 euros a day.", "en"),  # yes or no
+        ("Does the canoe have a colour?", "Yes. The canoe is red.", "en"),  # it answers
         ("When must we leave?", "Please check out by 10 am.", "en"),  # no common word
         ("Wie schwer ist die Marimba?", "Die Marimba verleiht Frau Novak.", "de"),
         (WEIGHT, "Die Marimba verleiht Frau Novak.", "de"),

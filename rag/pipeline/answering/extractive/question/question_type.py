@@ -124,6 +124,11 @@ def is_yes_or_no(question: str) -> bool:
     return bool(_YES_OR_NO_QUESTION.match(question[:_MAX_CHARACTERS]))
 
 
+def says_yes_or_no(text: str) -> bool:
+    """Return whether a text begins with "Yes" or "No", in English, German, French or Spanish."""
+    return bool(_YES_OR_NO.match(text))
+
+
 def is_negated(text: str) -> bool:
     """Return whether a question or heading contains a negation ("not", "without", "never" …)."""
     return bool(_NEGATION.search(text))
@@ -177,7 +182,7 @@ class AnalysedQuestion:
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
-        return not (self.is_open and _YES_OR_NO.match(text))
+        return not (self.is_open and says_yes_or_no(text))
 
 
 def find_codes(text: str) -> tuple[str, ...]:
