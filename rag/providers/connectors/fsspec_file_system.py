@@ -5,6 +5,7 @@ protocol's package must be installed besides fsspec.
 """
 
 import contextlib
+import stat
 from collections.abc import Iterator, Mapping
 from typing import IO
 
@@ -95,8 +96,14 @@ class FileSystemConnector:
     def _refuse_link(self, path: str) -> None:
         with _translated_errors():
             info = self._files.info(path)
-        if info.get("type") == "link" or info.get("islink"):
+            is_link = info.get("type") == "link" or info.get("islink") or self._is_link_of_sftp(path)
+        if is_link:
             raise ListingFailed("The folder must not be a link.")
+
+    def _is_link_of_sftp(self, path: str) -> bool:
+        """Return whether the path is a link on a server of SFTP: there, `info` describes where a link leads to."""
+        read_status = getattr(getattr(self._files, "ftp", None), "lstat", None)
+        return read_status is not None and stat.S_ISLNK(read_status(path).st_mode)
 
     def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
         folder = "/".join([self._root, *parts])

@@ -1,6 +1,8 @@
 """Syncing from a file system of fsspec, which the operator has set up."""
 
+import stat
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -81,3 +83,16 @@ def test_nothing_above_the_address_is_read(files: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(type(files), "info", lambda self, path: {"name": path, "type": "link"})
     with pytest.raises(ListingFailed, match="link"):
         FileSystemConnector("memory://export", options={}, folder="deep")
+
+
+def test_a_link_on_a_server_of_sftp_is_refused(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `info` describes the folder that the link leads to."""
+
+    def lstat(path: str) -> SimpleNamespace:
+        return SimpleNamespace(st_mode=stat.S_IFLNK if path == "/export/deep" else stat.S_IFDIR)
+
+    monkeypatch.setattr(type(files), "ftp", SimpleNamespace(lstat=lstat), raising=False)
+    with pytest.raises(ListingFailed, match="link"):
+        FileSystemConnector("memory://export", options={}, folder="deep")
+    files.mkdir("/export/other")
+    assert FileSystemConnector("memory://export", options={}, folder="other").list_pages(None)
