@@ -99,7 +99,7 @@ def _check_redirect_uri(uri: object) -> None:
 
 def _split(uri: str) -> SplitResult | None:
     """Take an absolute address apart; None if it cannot be one of a client."""
-    # Browsers correct backslashes, control characters and white space, and might then go to another host.
+    # Browsers correct backslashes, control characters and white space, and decode hosts: they might go to another one.
     if not uri.isascii() or not uri.isprintable() or any(character in uri for character in "\\ #@\"'<>"):
         return None
     try:
@@ -107,7 +107,7 @@ def _split(uri: str) -> SplitResult | None:
         _ = parts.port
     except ValueError:
         return None
-    return parts if parts.hostname else None
+    return parts if parts.hostname and "%" not in parts.netloc else None
 
 
 def _is_loopback(parts: SplitResult) -> bool:

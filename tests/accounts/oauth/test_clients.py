@@ -32,6 +32,7 @@ def test_a_client_without_a_secret_is_registered(program: Program) -> None:
         "//agent.example/callback",
         "https://agent.example/\n",
         "https://agent.example:x/",
+        "https://%65vil.example/",  # it is shown before anybody allows something
         "https://agent.example/" + "x" * 500,
         7,
     ],
