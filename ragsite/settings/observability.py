@@ -32,8 +32,10 @@ LOGGING = {
             ],
         }
     },
+    "filters": {"as_warning": {"()": "ragsite.observability.refused_requests.AsWarning"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+        "refused_requests": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["as_warning"]},
         "recorded_errors": {"class": "rag.services.operations.measurements.error_log.Handler"},
     },
     "root": {"handlers": ["stderr", "recorded_errors"], "level": env.str("LOG_LEVEL", default="INFO")},
@@ -41,7 +43,7 @@ LOGGING = {
         # django_structlog logs requests, with the request id.
         "django.server": {"handlers": [], "propagate": False},
         # Requests of strangers, such as for another host name: the page "Operations" shows errors of this side.
-        "django.security": {"handlers": ["stderr"], "propagate": False},
+        "django.security": {"handlers": ["refused_requests"], "propagate": False},
         "django.request": {"level": "CRITICAL"},
         # One line per task is enough; the sweep alone would write six every ten seconds.
         "celery.app.trace": {"level": "ERROR"},

@@ -1,11 +1,14 @@
 """The logs contain nothing of questions and documents (docs/operations/monitor.md)."""
 
 import base64
+import io
+import json
 import logging
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client as Browser
 
 from accounts.audit.events import AuditEvent
 from orgs.access.permissions import QueryHistory
@@ -94,3 +97,14 @@ def test_nothing_of_a_question_or_a_document_is_logged(
     assert "server_error_returned" in content
     assert MARK not in content
     assert MARK not in str(list(AuditEvent.objects.values()))
+
+
+def test_a_request_for_another_host_is_logged_as_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can send one: it is no error for operators, and its traceback says nothing."""
+    handlers = logging.getLogger("django.security").handlers
+    (handler,) = (handler for handler in handlers if handler.name == "refused_requests")
+    monkeypatch.setattr(handler, "stream", log := io.StringIO())
+    assert Browser().get("/", headers={"Host": "evil.example"}).status_code == 400
+    line = json.loads(log.getvalue())
+    assert (line["level"], "exception" in line) == ("warning", False)
+    assert "evil.example" in line["event"]
