@@ -92,3 +92,11 @@ def test_an_underlined_heading_opens_no_code_and_a_fence_is_closed_by_its_own_ch
     assert "<p>Feeding\n~~~~~~~\nTwice a day.</p>" in html
     assert "<code>~~~\nfeed</code>" in html
     assert "<p>Done.</p>" in html
+
+
+def test_code_shows_controls_of_the_direction_of_writing() -> None:
+    """They would hide the order in which it is executed. Sentences from right to left may need them."""
+    html = render("Run `rm \u202ea`:\n\n```\nif x: #\u2066 }\n```\n\nThe \u202bword\u202c is short.")
+    assert "<code>rm ‹U+202E›a</code>" in html
+    assert "<code>if x: #‹U+2066› }</code>" in html
+    assert "The \u202bword\u202c is short." in html

@@ -126,6 +126,13 @@ def test_an_underlined_heading_opens_no_code_and_a_block_ends_with_its_own_marks
     ]
 
 
+def test_code_shows_controls_of_the_direction_of_writing() -> None:
+    text = "The \u202eword.\n\n```\nif x: #\u202e }\n```"
+    blocks = divide_text(text, (text.index("}"), len(text)))
+    assert [cell_texts(block) for block in blocks] == [[["The \u202eword."]], [["if x: #‹U+202E› }"]]]
+    assert marked_text(blocks).startswith("}")
+
+
 @pytest.mark.django_db
 def test_few_very_long_texts_are_read_at_a_time(
     world: World, source: DataSource, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from rag.text.citation_markers import find_markers, parse_numbers
 
 from .answer_blocks import BlockKind, divide
 from .cited_passages import Reference, list_cited_passages
-from .inline_marks import Segment, split_marks
+from .inline_marks import Segment, code_segment, split_marks
 
 _PENDING = _("The documents are being prepared for this language. A few minutes later, more is found.")
 _NOTES = {
@@ -194,13 +194,13 @@ def _count_parts(blocks: Sequence[ShownBlock]) -> int:
 
 
 def _as_written(text: str) -> tuple[ShownBlock, ...]:
-    return (ShownBlock(BlockKind.CODE.value, ((((Segment(text, is_code=True),),), False),), 1),)
+    return (ShownBlock(BlockKind.CODE.value, ((((code_segment(text),),), False),), 1),)
 
 
 def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) -> Iterator[Segment]:
     """Split a text at its citation markers, its code and what is emphasised."""
     if kind == BlockKind.CODE:
-        yield Segment(text, is_code=True)
+        yield code_segment(text)
         return
     position = 0
     for start, end in find_markers(text):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rag.parsing import formats
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
+from .direction_controls import show_controls
 from .table_marks import CELL_BORDER, TABLE_ROW, TABLE_RULE
 
 _LINE = re.compile(r"[^\n]*\n?")
@@ -122,7 +123,8 @@ def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked:
         case "code":
             is_closed = len(lines) > 1 and closes_block(text[slice(*lines[-1])], find_opening_marks(first, ""))
             last = lines[-1][0] if is_closed else end
-            return TextBlock(kind, ((tuple(_line_parts(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
+            parts = _line_parts(text, (lines[0][1], max(lines[0][1], last)), marked)
+            return TextBlock(kind, ((tuple(LinePart(show_controls(part.text), part.is_marked) for part in parts),),))
         case "heading":
             prefix = _HEADING.match(first)
             assert prefix

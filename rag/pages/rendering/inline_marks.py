@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .direction_controls import show_controls
+
 _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _EMPHASIS = re.compile(
@@ -28,11 +30,16 @@ class Segment:
     is_emphasis: bool = False
 
 
+def code_segment(text: str) -> Segment:
+    """Return a part of an answer that is code."""
+    return Segment(show_controls(text), is_code=True)
+
+
 def split_marks(text: str) -> Iterator[Segment]:
     """Split a text without citation markers at its code and what is emphasised. Links become text and address."""
     for code_number, part in enumerate(_CODE.split(text)):
         if code_number % 2 == 1:
-            yield Segment(part, is_code=True)
+            yield code_segment(part)
             continue
         for number, piece in enumerate(_STRONG.split(_LINK.sub(_show_link, part))):
             if number % 2 == 1:
