@@ -95,7 +95,11 @@ class AskForm(forms.Form):
         return bool(self.chosen_options.keys() - {"sources"})
 
     def clean_question(self) -> str:
-        return str(self.cleaned_data["question"]).replace("\x00", "")
+        question = str(self.cleaned_data["question"]).replace("\x00", "")
+        # A conversation that is named after invisible characters only has no link in the history that people see.
+        if not any(character.isprintable() and not character.isspace() for character in question):
+            raise forms.ValidationError(self.fields["question"].error_messages["required"], code="required")
+        return question
 
     def to_question(self) -> Question:
         values = self.cleaned_data

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from rag.models import DataSource
+from rag.models import Conversation, DataSource
 from ragsite.views.bounded_messages import MAX_MESSAGES
 from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World
@@ -52,6 +52,15 @@ def test_a_deleted_conversation_says_what_to_do(world: World, source: DataSource
         assert reply.status_code == 404
         assert "to begin a new one" in reply.content.decode()
         assert "conversationId" not in reply.content.decode()
+
+
+def test_a_question_of_invisible_characters_is_none(world: World, source: DataSource) -> None:
+    """Its conversation would have a link in the history that nobody sees."""
+    client = browser(world.users["member"])
+    for question in ("\u200b", "\u202e \u2060"):
+        reply = ask(client, question)
+        assert (reply.status_code, "This field is required." in reply.content.decode()) == (400, True)
+    assert not Conversation.objects.exists()
 
 
 def test_a_question_without_room_for_a_passage_is_to_be_shorter(world: World, source: DataSource) -> None:
