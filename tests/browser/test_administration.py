@@ -159,6 +159,16 @@ def test_long_words_do_not_widen_a_page(site: Site, visitor: Callable[..., Visit
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
 
 
+def test_long_paths_leave_two_lines_to_the_times_of_documents(site: Site, visitor: Callable[..., Visitor]) -> None:
+    """In four, they made a row twice as high."""
+    Document.objects.filter(path=LONG_PATH).update(path=f"{LONG_PATH}/{LONG_PATH}")
+    page = visitor(site.users["owner"]).page
+    page.goto("/admin/rag/document/")
+    count_lines = "cell => { const range = document.createRange(); range.selectNodeContents(cell); "
+    count_lines += "return new Set([...range.getClientRects()].map(line => line.top)).size; }"
+    assert page.locator("td.field-updated_at").first.evaluate(count_lines) <= 2
+
+
 def test_the_list_of_jobs_updates_by_itself(site: Site, visitor: Callable[..., Visitor]) -> None:
     job = submit_document(site.source, site.users["owner"], "lions.md", "The lion sleeps most of the day.")
     person = visitor(site.users["owner"])
