@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
@@ -96,6 +96,14 @@ def test_a_turned_picture_is_read(read: Read) -> None:
     for turned in (page.transpose(Image.Transpose.ROTATE_180), page.transpose(Image.Transpose.ROTATE_270)):
         text = read(pictures.encoded(turned, kind="PNG"), "a.png", ocr=True).text
         assert text == "Bees are remarkable insects. Wasps are too."
+
+
+@pytest.mark.parametrize("colour", [0, 255])
+def test_dark_and_bright_text_without_a_background_is_read(read: Read, colour: int) -> None:
+    ink = ImageOps.invert(pictures.page(["Bees are remarkable insects."]).convert("L"))
+    drawing = Image.merge("RGBA", [*[Image.new("L", ink.size, colour)] * 3, ink])
+    text = read(pictures.encoded(drawing, kind="PNG"), "a.png", ocr=True).text
+    assert text == "Bees are remarkable insects."
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 _MAX_PIXELS = 67_000_000
 # Larger pictures are reduced: a page of A4 with 350 dots per inch.
 _MAX_SIDE = 4200
+# From here on of 255, a pixel is visible, and is bright.
+_VISIBLE = _BRIGHT = 128
 
 
 def open_pictures(content: bytes, *, first: int = 1) -> Iterator["Image"]:
-    """Yield the pictures of a file in RGB, upright and on a white background, beginning with the one of this number.
+    """Yield the pictures of a file in RGB, upright and without transparency, beginning with the one of this number.
 
     Raises:
         ParseFailed: If the file is damaged or a picture too large.
@@ -35,13 +37,20 @@ def open_pictures(content: bytes, *, first: int = 1) -> Iterator["Image"]:
                 picture = ImageOps.exif_transpose(file)
                 if picture.has_transparency_data:
                     picture = picture.convert("RGBA")
-                    white = Image.new("RGBA", picture.size, "white")
-                    picture = Image.alpha_composite(white, picture)
+                    background = "black" if _is_bright(picture) else "white"
+                    picture = Image.alpha_composite(Image.new("RGBA", picture.size, background), picture)
                 picture = _as_rgb(picture)
                 picture.thumbnail((_MAX_SIDE, _MAX_SIDE))
                 yield picture
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise ParseFailed("The picture is damaged or cut off. Open it, save it again and send that.") from error
+
+
+def _is_bright(picture: "Image") -> bool:
+    """Return whether all that is visible of a picture is bright, as drawings for a dark background are."""
+    visible = picture.getchannel("A").point(lambda alpha: 255 * (alpha >= _VISIBLE))
+    brightness = picture.convert("L").histogram(visible)
+    return any(brightness) and not any(brightness[:_BRIGHT])
 
 
 def _as_rgb(picture: "Image") -> "Image":
