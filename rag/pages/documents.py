@@ -16,6 +16,7 @@ from ragsite.postgres.models import as_uuid
 
 from .base import page
 from .rendering.cited_passages import page_label
+from .rendering.direction_controls import show_overrides
 from .rendering.document_text import TextBlock, divide_text, is_markdown
 
 
@@ -39,7 +40,7 @@ def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
     if part_number > excerpt.parts:
         raise Http404
     context = {
-        "title": excerpt.document.title or excerpt.document.path,
+        "title": show_overrides(excerpt.document.title or excerpt.document.path),
         "document": excerpt.document,
         "excerpt": excerpt,
         "blocks": _divide(excerpt),

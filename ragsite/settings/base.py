@@ -79,6 +79,7 @@ TEMPLATES = [
             ],
             "builtins": ["django.templatetags.i18n"],
             "libraries": {
+                "direction_controls": "rag.pages.rendering.direction_controls",
                 "operations_template_filters": "rag.pages.rendering.operations_template_filters",
                 "reason_template_filters": "rag.pages.rendering.reason_template_filters",
             },

@@ -164,12 +164,28 @@ def test_names_do_not_reorder_the_words_around_them(world: World) -> None:
 
 
 def test_titles_do_not_reorder_the_scores_beside_them(world: World) -> None:
-    ingest_text(world.source(), "a", "The lion weighs 200 kilograms.", title="\u202eLions")
+    ingest_text(world.source(), "a", "The lion weighs 200 kilograms.", title="\u2067Lions")
     client = browser(world.users["owner"])
     question = {"question": "How much does the lion weigh?", "top_k": 5, "second_top_k": 5, "second_ranking": "off"}
     for address in ("/trace", "/compare"):
         page = client.post(address, question).content.decode()
-        assert page.count("\u202e") == page.count("<bdi>\u202e") > 0, address
+        assert page.count("\u2067") == page.count("<bdi>\u2067") > 0, address
+
+
+def test_titles_and_paths_look_like_what_they_are(world: World) -> None:
+    """A control that reverses letters is shown: in its place, `fdp.exe` would be read as the end of a PDF's name."""
+    document = ingest_text(
+        world.source(), "lions\u202efdp.exe", "The lion weighs 200 kilograms.", title="Lions \u202efdp.exe"
+    )
+    client = browser(world.users["owner"])
+    question = {"question": "How much does the lion weigh?", "top_k": 5, "second_top_k": 5, "second_ranking": "off"}
+    pages = [client.post(address, question) for address in ("/trace", "/compare")]
+    pages += [ask(client, "How much does the lion weigh?"), client.get(f"/documents/{document.document_id}")]
+    texts = [re.sub(r' aria-label="[^"]*"', "", page.content.decode()) for page in pages]
+    for text in texts:
+        assert "Lions ‹U+202E›fdp.exe" in text
+        assert "\u202e" not in text
+    assert "lions‹U+202E›fdp.exe" in texts[-1]
 
 
 def test_documents_and_conversations_of_others_do_not_exist(world: World, source: DataSource) -> None:
