@@ -9,6 +9,8 @@ from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -20,6 +22,7 @@ from orgs.admin.bases.request_permissions import holds_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.models.content.documents import HAS_LONG_NAMES, HAS_SHORT_NAMES
+from rag.pages.rendering.direction_controls import show_overrides
 from rag.providers import file_storage
 from rag.services.sources import documents
 from rag.services.sources.reading import excerpts
@@ -59,7 +62,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
             None,
             {
                 "fields": (
-                    "path",
+                    "shown_path",
                     "source",
                     "format",
                     "lang",
@@ -121,6 +124,18 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         extra = {"download_url": download_url, **_readable_parts(request, object_id)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
 
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Model | None = None,
+    ) -> HttpResponse:
+        context["subtitle"] = show_overrides(str(obj or ""))
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
     @admin.display(description=_("chunks"), ordering="chunk_count")
     def chunks(self, document: Document) -> int:
         return document.chunk_count
@@ -129,9 +144,13 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     def format(self, document: Document) -> str:
         return f"{document.get_source_type_display()}, {document.content_type}"
 
+    @admin.display(description=_("path"))
+    def shown_path(self, document: Document) -> str:
+        return show_overrides(document.path)
+
     @admin.display(description=_("tags"))
-    def shown_tags(self, document: Document) -> str:
-        return ", ".join(document.tags)
+    def shown_tags(self, document: Document) -> SafeString | str:
+        return format_html_join(", ", "<bdi>{}</bdi>", ((tag,) for tag in document.tags)) or "-"
 
     @admin.display(description=_("stored"))
     def stored(self, document: Document) -> str:

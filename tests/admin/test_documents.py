@@ -66,3 +66,14 @@ def test_members_see_no_documents_in_the_admin(world: World) -> None:
     assert client.get("/admin/rag/document/").status_code == 403
     assert client.post(f"/admin/rag/document/{key}/delete/", {"post": "yes"}).status_code in (302, 403)
     assert world.home.sources.get().documents.filter(deleted_at=None).exists()
+
+
+def test_names_of_a_document_look_like_what_they_are(world: World) -> None:
+    """Beside the button that downloads the original: `fdp.exe` would be read as the end of a PDF's name."""
+    source = world.source()
+    outcome = ingest_text(source, "a\u202efdp.exe", "Text.", title="A \u202efdp.exe", tags=["\u202ea", "b"])
+    reply = staff_browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
+    page = reply.content.decode().partition(">Details<")[0]
+    assert "<h1>A ‹U+202E›fdp.exe</h1>" in page
+    assert "a‹U+202E›fdp.exe" in page
+    assert page.count("\u202e") == page.count("<bdi>\u202ea</bdi>, <bdi>b</bdi>") == 1
