@@ -25,6 +25,9 @@ _MIN_LENGTH = 6.0
 _MIN_CELL, _MIN_OPEN = 10.0, 2
 # In points: how far the background of a cell may be from that of its text, which some programs draw in addition.
 _MIN_AREA, _MAX_PADDING = 3.0, 12.0
+# The letters of a value: "40 km", "EUR 3.50".
+_MAX_LETTERS_OF_UNIT = 3
+_MAX_BOXES = 5_000
 # pdfium looks at all characters of a page for each cell: how many of them in a step.
 _CHARACTERS_PER_STEP = 50
 
@@ -46,6 +49,15 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
         budget.take(len(ys) * len(columns) + len(xs) * len(ys) * steps_per_cell)
         columns_at = [[column for column in columns if abs(column.at - x) <= TOLERANCE] for x in xs]
         rows = [_row(text_page, columns_at, xs, top, bottom) for top, bottom in itertools.pairwise(ys)]
+        if any("\n" in cell for row in rows for cell in row):
+            budget.take(len(xs) * sum(_count_lines(row) for row in rows) * steps_per_cell)
+            places = _line_places(text_page, xs[0], xs[-1])
+            bounds = itertools.pairwise(ys)
+            rows = [
+                part
+                for (top, bottom), row in zip(bounds, rows, strict=True)
+                for part in _divide(text_page, columns_at, xs, row, [at for at in places if bottom <= at[1] < top])
+            ]
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
         has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
@@ -73,6 +85,48 @@ def _row(
         text = text_page.get_text_bounded(left=xs[first], bottom=bottom, right=xs[following], top=top)
         cells[first] = "\n".join(line.strip() for line in text.splitlines() if line.strip())
     return cells
+
+
+def _count_lines(row: Sequence[str]) -> int:
+    return 1 + max(cell.count("\n") for cell in row)
+
+
+def _line_places(text_page: pdfium.PdfTextPage, left: float, right: float) -> list[tuple[float, float]]:
+    """Return the top and the bottom of each line of text between these edges, from the top of the page downwards."""
+    boxes = map(text_page.get_rect, range(min(text_page.count_rects(), _MAX_BOXES)))
+    between = sorted((top, bottom) for start, bottom, end, top in boxes if left < (start + end) / 2 < right)
+    places: list[tuple[float, float]] = []
+    for top, bottom in reversed(between):
+        if places and (top + bottom) / 2 > places[-1][1]:
+            places[-1] = places[-1][0], min(bottom, places[-1][1])
+        else:
+            places.append((top, bottom))
+    return places
+
+
+def _divide(
+    text_page: pdfium.PdfTextPage,
+    columns_at: Sequence[Sequence[Line]],
+    xs: Sequence[float],
+    row: list[str],
+    places: Sequence[tuple[float, float]],
+) -> list[list[str]]:
+    """Return the rows between two lines of a table that has no line between its rows, such as that of an invoice.
+
+    Each line of text is a row if it begins in the first column, has a value in a column where all have one, and has no
+    cell that continues a sentence. Else the row is returned as it is: its cells are wrapped.
+    """
+    if not 2 <= _count_lines(row) == len(places) or not row[0]:
+        return [row]
+    divided = [_row(text_page, columns_at, xs, top, bottom) for top, bottom in places]
+    cells = [cell for part in divided for cell in part if cell]
+    begin_anew = all("\n" not in cell and (cell[0].isupper() or not cell[0].isalpha()) for cell in cells)
+    has_values = any(all(map(_is_value, column)) for column in list(zip(*divided, strict=True))[1:])
+    return divided if begin_anew and has_values and all(part[0] for part in divided) else [row]
+
+
+def _is_value(cell: str) -> bool:
+    return any(map(str.isdigit, cell)) and sum(map(str.isalpha, cell)) <= _MAX_LETTERS_OF_UNIT
 
 
 def _open_sides(lines: Sequence[Line], crossing: Sequence[Line]) -> Iterator[float]:

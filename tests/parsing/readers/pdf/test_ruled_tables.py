@@ -1,6 +1,9 @@
 """Tables of PDF files whose cells are between lines."""
 
 import re
+from collections.abc import Sequence
+
+import pytest
 
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
@@ -37,6 +40,38 @@ def test_tables_that_are_open_at_their_sides_have_all_cells(read: Read) -> None:
     text = read(drawn_pdf.draw([items]), "a.pdf").text
     assert "| Name | Colour | Price |\n| --- | --- | --- |\n| Apple | red | 3 |" in text
     assert text.endswith("| Plum | blue | 5 |")
+
+
+def _frame_with_header(rows: Sequence[Sequence[str]]) -> bytes:
+    """A table with lines around it and below its header, but none between its rows."""
+    bottom = 696 - 14 * len(rows)
+    items: list[Rule | Text] = [Rule(56, y, 456, y) for y in (700, 684, bottom)]
+    items += [Rule(x, 700, x, bottom) for x in (56, 256, 356, 456)]
+    items += [
+        Text(60 + (0, 200, 300)[x], 688 - 14 * y, cell) for y, row in enumerate(rows) for x, cell in enumerate(row)
+    ]
+    return drawn_pdf.draw([items])
+
+
+def test_rows_without_a_line_between_them_are_divided(read: Read) -> None:
+    rows = [["Article", "Number", "Price"], ["Nut M4", "20", "0.12"], ["Bolt M6", "", "3.50"], ["Hook", "5", "10.00"]]
+    text = read(_frame_with_header(rows), "a.pdf").text
+    assert text.endswith("| Nut M4 | 20 | 0.12 |\n| Bolt M6 |  | 3.50 |\n| Hook | 5 | 10.00 |")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["A bee that", "12", "Sold by"], ["hums at noon", "14", "weight"]],
+        [["A bee", "May", "12 pieces"], ["", "June", "14 pieces"]],
+        [["Bees", "Mr Miller", "Sold by Ms"], ["Wasps", "Jr.", "Smith"]],
+    ],
+    ids=["sentence", "without first cell", "without values"],
+)
+def test_wrapped_cells_between_two_lines_stay_one_row(read: Read, rows: list[list[str]]) -> None:
+    text = read(_frame_with_header([["Name", "From", "Note"], *rows]), "a.pdf").text
+    row = " | ".join(" ".join(filter(None, cells)) for cells in zip(*rows, strict=True))
+    assert text.endswith(f"| {row} |")
 
 
 def test_the_background_of_the_text_of_a_cell_is_no_cell(read: Read) -> None:
