@@ -72,7 +72,7 @@ def start_of_table(rows: Sequence[list[str]]) -> int:
     widths = [sum(map(bool, row)) for row in rows]
     widest = max(widths, default=0)
     start = next((number for number, width in enumerate(widths) if width > 1 and width >= widest - 1), 0)
-    max_width = (widest - 1) // 2 if start and _is_header(rows[start]) else 1
+    max_width = widest // 2 if start and _is_header(rows[start]) else 1
     # Where many rows are as short as those above, these are rows, too, and some others have further values.
     if 2 * sum(width > max_width for width in widths[start + 1 :]) <= len(rows) - start - 1:
         max_width = 1

@@ -66,6 +66,14 @@ def test_a_line_of_two_values_above_a_wide_header_is_no_header(read: Read) -> No
     assert parsed.startswith("As of | 1 May\nDay: 03.01. | Payee: Works | ")
 
 
+def test_lines_of_half_as_many_values_above_a_header_are_no_header(read: Read) -> None:
+    """Banks write the account, the period and the balance above the bookings."""
+    above = "Account;4711\nBalance;2.417,08;EUR\n"
+    table = "Day;Payee;Purpose;Amount;Tax;Sum\n03.01.;Works;Light;84;16;100\n05.01.;Baker;Bread;6;1;7"
+    parsed = read(f"{above}{table}".encode(), "a.csv").text
+    assert parsed.startswith("Account | 4711\nBalance | 2.417,08 | EUR\nDay: 03.01. | Payee: Works | ")
+
+
 def test_a_row_with_more_values_than_the_others_is_no_header(read: Read) -> None:
     """Somebody forgot the quotes around an answer with commas."""
     rows = "Question,Answer\nOpen?,Yes\nWhere?,In Ulm,near the church,on the left,behind it\nWhen?,Daily\nWho?,Ann"
