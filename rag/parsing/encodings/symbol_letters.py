@@ -1,6 +1,6 @@
 """Letters for signs without one: ligatures, and the private places of old symbol fonts (Symbol, Wingdings).
 
-The gaps in spread titles of Chinese and Japanese texts are left out, too.
+The gaps in spread titles and labels of Chinese and Japanese texts are left out, too.
 """
 
 import re
@@ -38,15 +38,19 @@ _PROBABLE = {
 _LETTERS = {
     **dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)),
     "\u00ad": "",  # where a word may be divided
+    **dict.fromkeys("\u2010\u2011", "-"),  # the hyphen of some fonts, and one at which no line ends
     **{chr(_PRIVATE + place): letter for place, letter in _PROBABLE.items()},
 }
-# Japanese and Chinese titles are spread: "契　約　書", "第　３　条". Days of a week and numbers are rather cells.
+# Japanese and Chinese titles are spread: "契　約　書", "第　３　条", and so are labels at the start of a line or in a
+# cell: "日　時　　４月２０日". Days of a week and numbers are rather cells.
 _SPACE, _IDEOGRAPH = "[ \u3000]{1,8}", "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff々]"
+_START, _END = r"(?:(?<![^\n])|(?<=\| ))", r"(?:(?![^\n])|(?= \|))"
 _SPREAD = (
-    rf"(?<![^\n])(?:\#{{1,6}} )?{_IDEOGRAPH}(?:{_SPACE}{_IDEOGRAPH}){{1,20}}(?![^\n])"
+    rf"{_START}(?:\#{{1,6}} )?{_IDEOGRAPH}(?:{_SPACE}{_IDEOGRAPH}){{1,20}}{_END}"
+    rf"|{_START}{_IDEOGRAPH}(?:{_SPACE}{_IDEOGRAPH}){{1,3}}(?=[:：]|{_SPACE}[^\s|]{{2}})"
     rf"|第{_SPACE}[0-9０-９一二三四五六七八九十百]{{1,5}}{_SPACE}[条條章節节款項项編编]"
 )
-_CELLS = frozenset("月火水木金土日一二三四五六七八九十上中下前後男女東西南北")
+_CELLS = frozenset("月火水木金土日一二三四五六七八九十上中下前後男女東西南北大小春夏秋冬甲乙丙丁計")
 _EDIT = re.compile(rf"[{''.join(map(re.escape, _LETTERS))}]|{_SPREAD}")
 _HEADING = re.compile(r"#{1,6} ")
 _GAP = re.compile(_SPACE)

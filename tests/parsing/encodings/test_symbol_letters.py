@@ -18,6 +18,10 @@ from tests.support.checks.growth import takes_linear_time
         ("soft\u00adware", "software"),
         ("契　約　書\n\n第　３　条（目的）", "契約書\n\n第３条（目的）"),
         ("# 会 則", "# 会則"),
+        ("日　時　　４月２０日\n場　所：公園", "日時　　４月２０日\n場所：公園"),
+        ("| 氏　名 | 山 田 | 男　女 |", "| 氏名 | 山田 | 男　女 |"),
+        ("大　中　小　合計", "大　中　小　合計"),
+        ("03\u20115550 and self\u2010made", "03-5550 and self-made"),
         ("月　火　水", "月　火　水"),
         ("会員　の　皆様", "会員　の　皆様"),
         ("\uf8ff stays", "\uf8ff stays"),
@@ -66,7 +70,7 @@ def test_signs_that_word_stores_with_their_font_are_read(read: Read) -> None:
     assert read(files.docx(f"<w:p>{runs}</w:p>"), "a.docx").text == "☑ α ☐ ð"
 
 
-@pytest.mark.parametrize("unit", ["ﬁ", "契　", "契 約\n", "第　３　", "# ", "契　" * 9 + "。"])
+@pytest.mark.parametrize("unit", ["ﬁ", "契　", "契 約\n", "| 契 約 ", "第　３　", "# ", "契　" * 9 + "。"])
 def test_letters_are_written_in_linear_time(unit: str) -> None:
     def build(length: int, seed: int) -> ParsedDocument:
         text = f"{seed}" + unit * (length // len(unit))

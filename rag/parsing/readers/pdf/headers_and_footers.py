@@ -12,6 +12,8 @@ from .text_lines import TextLine
 _MAX_EDGE_LINES = 2
 # Which part of the height at the top and at the bottom has those that are at the same place on several pages.
 _EDGE = 0.1
+# The same for those that the other reader leaves out: slides have few lines, so that most of them are outer ones.
+_WIDE_EDGE = 0.2
 _MIN_PAGES, _MIN_PLACED_PAGES, _MIN_SHARE_OF_SLIDES = 2, 3, 0.5
 # In points: how far lines at the same place are from each other.
 _SAME_PLACE = 4.0
@@ -50,7 +52,7 @@ def find_repeated(pages: Sequence[PageOfLines], *, are_slides: bool) -> Repeated
         pages: The pages.
         are_slides: Whether the pages are wider than high: slides on each other may have the same title.
     """
-    texts = Counter(text for page in pages for text in {_without_figures(line) for line in _outer_lines(page.lines)})
+    texts = Counter(text for page in pages for text in {_without_figures(line) for line in _outer_lines(page)})
     lines_by_text = defaultdict[str, list[tuple[TextLine, int]]](list)
     for page in pages:
         for line in page.lines:
@@ -64,7 +66,8 @@ def find_repeated(pages: Sequence[PageOfLines], *, are_slides: bool) -> Repeated
         numbers = {number for _, number in placed}
         if len(numbers) >= max(least, _MIN_SHARE_OF_SLIDES * len(pages) if are_slides else 0) and _count_pages(placed):
             places[text] = height, min(numbers)
-    return Repeated(frozenset(text for text, count in texts.items() if count >= _MIN_PAGES), places)
+    min_pages = max(_MIN_PAGES, len(pages) * _MIN_SHARE_OF_SLIDES + 1 if are_slides else 0)
+    return Repeated(frozenset(text for text, count in texts.items() if count >= min_pages), places)
 
 
 def leave_out(page: PageOfLines, repeated: Repeated, page_text: str) -> list[TextLine]:
@@ -78,10 +81,19 @@ def leave_out(page: PageOfLines, repeated: Repeated, page_text: str) -> list[Tex
         page_text: The text of the page as xberg read it: it leaves many headers and footers out.
     """
     placed = {line for line in page.lines if _is_at_edge(line, page) and _is_placed(line, repeated, page.number)}
-    edges = [line for line in _outer_lines(page.lines) if _without_figures(line) in repeated.texts]
+    edges = [line for line in _outer_lines(page) if _without_figures(line) in repeated.texts]
     letters = _letters(page_text) if edges else ""
     left_out = placed.union(line for line in edges if _letters(line.text) not in letters)
     return [line for line in page.lines if line not in left_out]
+
+
+def find_running(page: PageOfLines, repeated: Repeated) -> frozenset[TextLine]:
+    """Return the lines at the edges of a page that are repeated on other pages."""
+    return frozenset(
+        line
+        for line in page.lines
+        if _is_at_edge(line, page) and (_is_at_place(line, repeated) or _without_figures(line) in repeated.texts)
+    )
 
 
 def leave_out_of_text(page_text: str, lines: Sequence[TextLine], kept: Sequence[TextLine]) -> str:
@@ -100,13 +112,17 @@ def _consists_of(letters: str, parts: Sequence[str]) -> bool:
 
 
 def _is_placed(line: TextLine, repeated: Repeated, number: int) -> bool:
-    text = _without_figures(line)
-    if text not in repeated.places:
+    if not _is_at_place(line, repeated):
         return False
-    height, first = repeated.places[text]
+    text = _without_figures(line)
     words = _WORD.findall(text)
     is_number = "#" in text and len(words) <= _MAX_WORDS_OF_NUMBER and len(text) <= _MAX_CHARACTERS_OF_NUMBER
-    return abs(line.bottom - height) <= _SAME_PLACE and (is_number or number != first)
+    return is_number or number != repeated.places[text][1]
+
+
+def _is_at_place(line: TextLine, repeated: Repeated) -> bool:
+    place = repeated.places.get(_without_figures(line))
+    return place is not None and abs(line.bottom - place[0]) <= _SAME_PLACE
 
 
 def _count_pages(placed: Sequence[tuple[TextLine, int]]) -> bool:
@@ -120,13 +136,14 @@ def _count_pages(placed: Sequence[tuple[TextLine, int]]) -> bool:
     return True
 
 
-def _is_at_edge(line: TextLine, page: PageOfLines) -> bool:
-    return not _EDGE * page.height < line.bottom < (1 - _EDGE) * page.height
+def _is_at_edge(line: TextLine, page: PageOfLines, edge: float = _EDGE) -> bool:
+    return not edge * page.height < line.bottom < (1 - edge) * page.height
 
 
-def _outer_lines(lines: Sequence[TextLine]) -> list[TextLine]:
-    by_height = sorted(lines, key=lambda line: line.bottom)
-    return [*by_height[:_MAX_EDGE_LINES], *by_height[_MAX_EDGE_LINES:][-_MAX_EDGE_LINES:]]
+def _outer_lines(page: PageOfLines) -> list[TextLine]:
+    by_height = sorted(page.lines, key=lambda line: line.bottom)
+    outer = [*by_height[:_MAX_EDGE_LINES], *by_height[_MAX_EDGE_LINES:][-_MAX_EDGE_LINES:]]
+    return [line for line in outer if _is_at_edge(line, page, _WIDE_EDGE)]
 
 
 def _without_figures(line: TextLine) -> str:

@@ -151,9 +151,16 @@ class _Pages:
                 headers_and_footers.PageOfLines(number, lines, page.get_height())
                 for number, (page, _, lines) in self._known.items()
             ]
-            self._styles = running_text.find_styles(line for page in pages for line in page.lines)
             wide = sum(page.get_width() > page.get_height() for page, _, _ in self._known.values())
             self._repeated = headers_and_footers.find_repeated(pages, are_slides=wide * 2 > len(pages))
+            running = [headers_and_footers.find_running(page, self._repeated) for page in pages]
+            # Slides may have more letters in their footers than in their text.
+            self._styles = running_text.find_styles(
+                line
+                for page, left_out in zip(pages, running, strict=True)
+                for line in page.lines
+                if line not in left_out
+            )
         return self._styles
 
     def _lines_of(self, number: int) -> tuple[pdfium.PdfPage, PageLines, list[TextLine]]:
@@ -163,7 +170,13 @@ class _Pages:
         page = self._document[number - 1]
         page_lines = PageLines(page, _MAX_PAGE_CHARACTERS)
         self._characters.take(1 + len(page_lines.text))
-        return page, page_lines, page_lines.lines()
+        return page, page_lines, [line for line in page_lines.lines() if _is_on_page(line, page.get_cropbox())]
+
+
+def _is_on_page(line: TextLine, box: tuple[float, float, float, float]) -> bool:
+    """Return whether a line can be seen: slides of TeX have what comes later far away from the page."""
+    _, bottom, right, top = box
+    return line.left < right and bottom < line.bottom + line.height and line.bottom < top
 
 
 def _is_torn(written: str, text: str) -> bool:

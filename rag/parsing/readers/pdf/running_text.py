@@ -18,8 +18,8 @@ _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 160, 100, 3, 6
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
 _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
-# What a heading has at least: three letters, or two of a script without spaces.
-_NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
+# What a heading has at least: three letters, or two of a script without spaces, which may be spread.
+_NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
 _HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
 _ITEM = re.compile(r"(?:[•◦▪‣·–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
@@ -102,7 +102,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
     in_lists: set[int] = set()  # the numbers of the blocks that are an item right below another one
     item: TextLine | None = None
     for number, line in enumerate(lines):
-        level = _level(lines, number, styles) if number not in rows else 0
+        level = _level(lines, number, rows, styles) if number not in rows else 0
         text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
         continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, item)
         if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):
@@ -125,7 +125,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
     return "".join(part for pair in zip(["", *separators], texts, strict=False) for part in pair)
 
 
-def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
+def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> int:
     """Return the level of a line that is a heading; 0 for text."""
     line = lines[number]
     if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text):
@@ -137,17 +137,21 @@ def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
         places = enumerate(styles.heading_heights, 1)
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
     if line.is_bold and not styles.is_bold_text and line.height >= styles.text_height / _SAME_HEIGHT:
-        return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, styles) else 0
+        return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, rows, styles) else 0
     return 0
 
 
-def _is_bold_title(lines: Sequence[TextLine], number: int, styles: Styles) -> bool:
-    """Return whether a line belongs to a title of a few bold lines, with text that is not bold below or beside it."""
+def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> bool:
+    """Return whether a line belongs to a title of a few bold lines, with text below or beside it.
+
+    This text is not bold, unless it is a row of a table.
+    """
     first = last = number
     while first and number - first < _MAX_BOLD_LINES and _is_same_title(lines[first - 1], lines[first], styles):
         first -= 1
     while (
         last + 1 < len(lines)
+        and last + 1 not in rows
         and last - number < _MAX_BOLD_LINES
         and _is_same_title(lines[last], lines[last + 1], styles)
     ):

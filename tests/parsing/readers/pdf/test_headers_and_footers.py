@@ -59,6 +59,37 @@ def test_lines_that_are_no_headers_stay() -> None:
     assert page_texts.improve(content, {1: "Herons nest near water."})[1].startswith("Only here")
 
 
+def _slides() -> bytes:
+    """Five slides of TeX, of which two show one list: what comes later is drawn far away. All letters are large."""
+    height, footer = drawn_pdf.HEIGHT, "Large birds of all lakes and rivers (2025), Department of Birds"
+    shown: list[tuple[str, list[Text]]] = [(f"Part {word}", []) for word in ("one", "two", "three")]
+    shown += [("Steps", [Text(2056, 2640, "Then count.", 20)]), ("Steps", [Text(56, 640, "Then count.", 20)])]
+    return drawn_pdf.draw(
+        [
+            [
+                Text(56, height - 40, title, 28),
+                Text(56, 700, "Wait for dawn.", 20),
+                *steps,
+                Text(56, 550, "birds@example.org", 20),
+                Text(56, 20, footer, 8),
+            ]
+            for title, steps in shown
+        ]
+    )
+
+
+def test_what_is_outside_of_a_slide_is_left_out_and_its_text_is_no_heading() -> None:
+    other = dict.fromkeys(range(1, 6), "Wait for dawn. birds@example.org")
+    pages = page_texts.improve(_slides(), other)
+    assert pages[1] == "# Part one\n\nWait for dawn.\n\nbirds@example.org"
+    assert [("Then count." in text) for text in pages.values()] == [False, False, False, False, True]
+
+
+def test_lines_that_the_other_reader_leaves_out_stay_within_a_page() -> None:
+    pages = page_texts.improve(_slides(), dict.fromkeys(range(1, 6), "Wait for dawn."))
+    assert all("birds@example.org" in text for text in pages.values())
+
+
 def test_a_table_that_only_the_other_reader_has_stays() -> None:
     """The cell of Oslo and Hamar is one, so the columns are not clear."""
     cells = [("Town", "People"), ("Oslo, Hamar and all others", "709,037"), ("Bergen", "285,911"), ("Moss", "49,000")]

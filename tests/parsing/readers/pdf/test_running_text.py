@@ -90,6 +90,17 @@ def test_a_colon_ends_a_numbered_heading_but_no_field() -> None:
     assert _headings(*lines) == ["# 2. Payment:"]
 
 
+def test_a_heading_above_a_table_in_bold_is_a_heading() -> None:
+    lines = [
+        _line("1.1 Gates", 700, bold=True),
+        _line("Upper   12", 686, bold=True),
+        _line("Lower   9", 674, bold=True),
+    ]
+    lines += [_line("Left   7", 662, bold=True), _line("Right   8", 650, bold=True), _line(_SENTENCE, 600)]
+    text = as_markdown(lines, frozenset([1, 2, 3, 4]), Styles(10, (), False, 1.2))
+    assert text.startswith("# 1.1 Gates\n\nUpper 12\nLower 9\n")
+
+
 def test_the_rest_of_bold_text_is_no_heading() -> None:
     first = replace(_line("9:00 Herons and other large", 700), ends_bold=True)
     lines = [_line(_SENTENCE, 730), first, _line("birds of the lakes", 688, bold=True), _line(_SENTENCE, 650)]
