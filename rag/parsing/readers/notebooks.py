@@ -9,6 +9,8 @@ from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
+from .extracted_markdown import with_chosen_title
+
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a notebook of version 3 or 4.
@@ -24,7 +26,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         texts = [_render_cell(cell, language if language.isalnum() else "") for cell in cells]
     except (ValueError, RecursionError, AttributeError, KeyError, IndexError, TypeError):
         raise ParseFailed("The notebook is damaged or cut off. Save it again and send that.") from None
-    return parse_markdown("\n\n".join(text for text in texts if text.strip()))
+    return with_chosen_title(parse_markdown("\n\n".join(text for text in texts if text.strip())))
 
 
 def _render_cell(cell: Any, language: str) -> str:

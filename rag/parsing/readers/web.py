@@ -1,6 +1,7 @@
 """Web pages: the main content with headings and tables, without navigation and scripts."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import lxml.html
@@ -14,8 +15,8 @@ from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .extracted_markdown import strip_formatting
-from .office.numbering.write_number import write_number
+from .extracted_markdown import strip_formatting, with_chosen_title
+from .office.numbering import html_lists
 from .xberg_adapter import extract
 
 # Notes within the text, as docutils and others mark them.
@@ -43,6 +44,8 @@ _BOILERPLATE = " | ".join(
         "//*[@hidden or @aria-hidden='true']",
         "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",
         "//*[contains(concat(' ', @class, ' '), ' mw-editsection ')]",
+        # Comments of Google Docs.
+        "//sup[a[starts-with(@href, '#cmnt')]] | //div[p[1]/a[starts-with(@href, '#cmnt_ref')]]",
         "//div[@id='footer' or @id='page-footer']",
         # What is read aloud, not seen: "Previous" and "Next" of a row of pictures, "Skip to content".
         *(
@@ -61,13 +64,8 @@ _LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
 _LINE_BREAK = re.compile(r"</br>", re.I)
 # What editors put in by default.
 _NO_TITLE = re.compile(r"untitled(?: document| page)?(?: \d{1,3})?|new page(?: \d{1,3})?", re.I)
-_LIST_STYLE = re.compile(r"list-style(?:-type)?\s{0,5}:[^;]{0,50}?\b(\w{5}-\w{5})\b")
-_LIST_FORMATS = {
-    **{"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"},
-    **{"lower-alpha": "lowerLetter", "upper-alpha": "upperLetter", "lower-latin": "lowerLetter"},
-    **{"upper-latin": "upperLetter", "lower-roman": "lowerRoman", "upper-roman": "upperRoman"},
-}
-_MAX_DIGITS, _MAX_STYLE = 8, 500
+_TEXT_TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th")
+_TITLE_CLASSES = frozenset({"title", "MsoTitle"})
 _INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time"})
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -109,7 +107,8 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
         return ParsedDocument(text="")
     title = " ".join((page.findtext(".//title") or "").split())
     title = "" if _NO_TITLE.fullmatch(title) else title
-    _remove_boilerplate(page)
+    _mark_title(page)
+    _remove_boilerplate(page, html_lists.read_styles("".join(map(str, page.xpath("//style/text()")))))
     if _depth(page) > _MAX_DEPTH:
         raise ParseFailed(_TOO_DEEP)
     main = page.xpath(_MAIN)
@@ -125,7 +124,7 @@ def _with_title(parsed: ParsedDocument, title: str) -> ParsedDocument:
     """Put the title above a text that does not contain it, so that it is found and shown."""
     if title and parsed.text and title.casefold() not in _SPACE.sub(" ", parsed.text).casefold():
         parsed = parse_markdown(f"# {title}\n\n{parsed.text}")
-    return replace(parsed, title=title)
+    return replace(parsed, title=title) if title else with_chosen_title(parsed)
 
 
 def _tree(html: str) -> lxml.html.HtmlElement | None:
@@ -141,6 +140,13 @@ def _tree(html: str) -> lxml.html.HtmlElement | None:
     return page
 
 
+def _mark_title(page: lxml.html.HtmlElement) -> None:
+    """Turn the title that Office programs write above all other paragraphs into a heading."""
+    first = next((element for element in page.iter(*_TEXT_TAGS) if element.text_content().strip()), None)
+    if first is not None and first.tag == "p" and not _TITLE_CLASSES.isdisjoint(first.get("class", "").split()):
+        first.tag = "h1"
+
+
 def _depth(page: lxml.html.HtmlElement) -> int:
     depth = deepest = 0
     for event, _ in etree.iterwalk(page, events=("start", "end")):
@@ -149,7 +155,7 @@ def _depth(page: lxml.html.HtmlElement) -> int:
     return deepest
 
 
-def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
+def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, str]) -> None:
     """Remove navigation, scripts and inline formatting, and collapse white space outside of preformatted text."""
     for element in page.xpath(_BOILERPLATE):
         if element.getparent() is not None:
@@ -160,7 +166,7 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
     _dissolve_layout_tables(page)
     for element in page.xpath(_LISTS_OF_HEADINGS):
         element.tag = "div"
-    _write_list_numbers(page)
+    html_lists.write_numbers(page, list_styles)
     for element in list(page.iter(etree.Element)):
         is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`
         if is_formatting and element.getparent() is not None:
@@ -187,30 +193,6 @@ def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:
         for part in list(table.iter("table", "tbody", "tr", "td", "th", "center")):
             if next(part.iterancestors("table"), part) is table or part is table:
                 part.tag = "div"
-
-
-def _write_list_numbers(page: lxml.html.HtmlElement) -> None:
-    """Write the numbers of lists as text that have letters or Roman numbers, or numbers out of order."""
-    for element in list(page.iter("ol")):
-        items = element.findall("li")
-        css = _LIST_STYLE.search(element.get("style", "")[:_MAX_STYLE])
-        number_format = _LIST_FORMATS.get(css[1].lower() if css else element.get("type", ""), "decimal")
-        is_reversed = element.get("reversed") is not None
-        is_counted = not is_reversed and not element.get("start") and not any(item.get("value") for item in items)
-        if number_format == "decimal" and is_counted:
-            continue
-        number = _whole_number(element.get("start", ""), len(items) if is_reversed else 1)
-        for item in items:
-            number = _whole_number(item.get("value", ""), number)
-            first = item[0] if len(item) and item[0].tag == "p" and not (item.text or "").strip() else item
-            first.text = f"{write_number(number, number_format)}. {(first.text or '').lstrip()}"
-            number += -1 if is_reversed else 1
-        element.tag = "ul"
-        element.attrib.clear()
-
-
-def _whole_number(text: str, default: int) -> int:
-    return int(text) if text.strip().lstrip("-").isdecimal() and len(text) < _MAX_DIGITS else default
 
 
 def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:

@@ -12,7 +12,7 @@ def test_notebooks_are_markdown_and_code(read: Read) -> None:
     )
     parsed = read(cells.encode(), "a.ipynb")
     assert parsed.text == "# Bees\nThey hum.\n\n```python\n1+1\n```"
-    assert parsed.headings == (Heading(0, 1, "Bees"),)
+    assert (parsed.headings, parsed.title) == ((Heading(0, 1, "Bees"),), "Bees")
 
 
 def test_headings_of_version_3_are_headings(read: Read) -> None:

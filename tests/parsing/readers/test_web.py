@@ -2,7 +2,9 @@
 
 import pytest
 
+from rag.parsing.readers.office.numbering import html_lists
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 
 def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> None:
@@ -129,6 +131,39 @@ def test_lists_have_the_numbers_that_browsers_show(
     page = f"<html><body><p>It is for:</p><ol {attributes}>{items}</ol></body></html>"
     lines = [line for line in read(page.encode(), "a.html").text.split("\n") if line]
     assert lines == ["It is for:", f"{numbers[0]} boats,", f"{numbers[1]} rafts."]
+
+
+@pytest.mark.parametrize(
+    ("rule", "number"),
+    [
+        ("ol.x { margin: 0; list-style-type: lower-alpha; }", "a."),
+        (".y, .x{list-style:upper-roman inside}", "I."),
+        ('.x>li:before{content:"" counter(lst-ctn-1,lower-latin) ") "}', "a."),
+        (".x > li { list-style-type: lower-roman }", "i."),
+        (".z { list-style-type: lower-alpha }", "1."),
+    ],
+)
+def test_style_sheets_say_how_a_list_is_numbered(read: Read, rule: str, number: str) -> None:
+    page = (
+        f"<html><head><style>p{{margin:0}} {rule}</style></head><body><p>For:</p><ol class='w x'><li>boats</ol></body>"
+    )
+    assert read(page.encode(), "a.html").text == f"For:\n\n{number} boats"
+
+
+@pytest.mark.parametrize(
+    "unit", [".x{", ".x{list-style:", ".x{content:counter(", "ol.x >li", ".", ".x{list-style: a b "]
+)
+def test_style_sheets_are_read_in_linear_time(unit: str) -> None:
+    assert takes_linear_time(html_lists.read_styles, lambda length, _: unit * (length // len(unit)), 200_000)
+
+
+def test_titles_and_comments_of_office_programs(read: Read) -> None:
+    page = (
+        "<html><body><p class='c0'> </p><p class='c1 title'>Trip</p><p>We leave.<sup><a href='#cmnt1'>[a]</a></sup></p>"
+        "<p class='title'>Note</p><div><p><a href='#cmnt_ref1' id='cmnt1'>[a]</a>Booked?</p></div></body></html>"
+    )
+    parsed = read(page.encode(), "a.html")
+    assert (parsed.text, parsed.title) == ("# Trip\n\nWe leave.\n\nNote", "Trip")
 
 
 def test_headings_that_are_items_of_a_list_stay_headings(read: Read) -> None:

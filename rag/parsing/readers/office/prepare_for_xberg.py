@@ -1,5 +1,6 @@
 """What is changed in Office files so that xberg reads them as Office does."""
 
+import contextlib
 import io
 import re
 import zipfile
@@ -13,7 +14,7 @@ from rag.errors import ParseFailed
 
 from .beside_text import open_document_parts
 from .headings import open_document_headings
-from .numbering import write_open_document_labels
+from .numbering import html_lists, write_open_document_labels
 from .numbering.open_document_numbers import OpenDocumentNumbers
 
 _OFFICE, _TABLE, _TEXT = (
@@ -28,6 +29,14 @@ ANY_CONTENT = re.compile(b"")
 _CELL_TO_CHANGE = re.compile(
     rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:float|percentage|currency|time)\""
 )
+# Chapters and style sheets of a book, and what is changed in chapters, but not in a table of contents.
+_IN_BOOK, _LIST_OR_LINK, _NAVIGATION = (
+    (".xhtml", ".html", ".htm", ".css"),
+    re.compile(b"<(?:ol|a) "),
+    re.compile(b"<nav "),
+)
+# The address of a web page, and the mark of a note.
+_ADDRESS, _NOTE_MARK = re.compile(r"[A-Za-z][A-Za-z+.-]{1,20}:"), re.compile(r"[\[(]?(\d{1,4}|[*†‡]{1,3})[\])]?")
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
 
 
@@ -61,6 +70,36 @@ def prepare_open_text(content: bytes) -> bytes:
     """Return a text in which headings are marked as such; its numbers and asterisks as in Word documents."""
     styles = read_part(content, "styles.xml")
     return change_member(content, "content.xml", ANY_CONTENT, partial(_change_text, styles))
+
+
+def prepare_book(content: bytes) -> bytes:
+    """Return an EPUB book in which the numbers of lists and notes are text: xberg counts from 1, and writes links."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if name.lower().endswith(_IN_BOOK)}
+    sheets = (part.decode("utf-8", "replace") for name, part in members.items() if name.lower().endswith(".css"))
+    styles, changed = html_lists.read_styles("\n".join(sheets)), dict[str, bytes]()
+    for name, part in members.items():
+        if _LIST_OR_LINK.search(part) and not _NAVIGATION.search(part):
+            with contextlib.suppress(ParseFailed):  # xberg also reads chapters that are no XML
+                root = _parse(part)
+                html_lists.write_numbers(root, styles | html_lists.read_styles("\n".join(root.itertext("{*}style"))))
+                _dissolve_links(root)
+                changed[name] = etree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return replace_members(content, changed) if changed else content
+
+
+def _dissolve_links(root: etree._Element) -> None:
+    """Turn links within a book into text: the marks of notes in brackets, and nothing for those back from a note."""
+    for link in list(root.iter("{*}a")):
+        target, text = link.get("href", ""), "".join(map(str, link.itertext())).strip()
+        if not target or _ADDRESS.match(target):
+            continue
+        link.tag = str(link.tag)[:-1] + "span"
+        link.attrib.clear()
+        if text and not any(map(str.isalpha, text)):
+            link[:] = []
+            mark = _NOTE_MARK.fullmatch(text)
+            link.text = f"[{mark[1]}]" if mark else ""
 
 
 def change_member(

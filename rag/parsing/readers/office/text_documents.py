@@ -85,6 +85,7 @@ def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument
     """Read an EPUB book or a FictionBook."""
     if media_type == formats.EPUB:
         zip_files.check_archive(content, limits)
+        content = prepare_for_xberg.prepare_book(content)
     return with_chosen_title(extracted_markdown.read(content, media_type, limits))
 
 

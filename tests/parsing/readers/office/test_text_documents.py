@@ -79,6 +79,18 @@ def test_fiction_books_have_chapters(read: Read) -> None:
     assert "Они жужжат." in parsed.text
 
 
+def test_books_have_the_numbers_of_their_lists_and_no_links(read: Read) -> None:
+    chapters = [
+        '<p>See <a href="c2.xhtml">Two</a>.<a href="#n1"><sup>1</sup></a> For:</p><ol type="a"><li>boats,</li>'
+        '<li>rafts.</li></ol><p><a href="#r1">\u21a9</a> Ask <a href="https://a.example">us</a>.</p>',
+        '<style>ol.x { list-style-type: upper-roman }</style><ol class="x"><li>Ice</li></ol>',
+        "<p>No XML<p>",
+    ]
+    text = read(files.epub(chapters), "a.epub").text
+    assert text.startswith("See Two.[1] For:\n\na. boats,\nb. rafts.\n\nAsk [us](https://a.example).\n\nI. Ice")
+    assert text.endswith("No XML")
+
+
 def test_hidden_and_moved_text_of_word_is_left_out(read: Read) -> None:
     runs = "<w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r><w:moveFrom><w:r><w:t>old</w:t></w:r></w:moveFrom>"
     body = files.paragraph("Bees", heading=True) + f"<w:p><w:r><w:t>They hum.</w:t></w:r>{runs}</w:p>"
