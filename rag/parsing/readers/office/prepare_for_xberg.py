@@ -22,8 +22,9 @@ _OFFICE, _TABLE, _TEXT = (
 )
 _PACKAGE = "{http://schemas.microsoft.com/office/2006/xmlPackage}"
 _TYPES = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{}</Types>'
-# Stands for an asterisk of a text document, a character that no font has.
-ASTERISK = "\ue92a"
+# What stands for signs of a text document that are marks in Markdown: characters that no font has.
+MARKS = {"\ue92a": "*", "\ue92e": "^"}
+_MARKED = str.maketrans({sign: mark for mark, sign in MARKS.items()})
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 ANY_CONTENT = re.compile(b"")
 _CELL_TO_CHANGE = re.compile(
@@ -102,6 +103,11 @@ def _dissolve_links(root: etree._Element) -> None:
             link.text = f"[{mark[1]}]" if mark else ""
 
 
+def with_marks(text: str) -> str:
+    """Return a text with `MARKS` for its asterisks and carets."""
+    return text.translate(_MARKED)
+
+
 def change_member(
     content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]
 ) -> bytes:
@@ -163,5 +169,5 @@ def _change_text(styles: etree._Element | None, root: etree._Element) -> None:
     write_open_document_labels.write_labels(root, numbers.labels(root))
     open_document_parts.place_parts(root)
     for element in root.iter():
-        element.text = element.text and element.text.replace("*", ASTERISK)
-        element.tail = element.tail and element.tail.replace("*", ASTERISK)
+        element.text = element.text and with_marks(element.text)
+        element.tail = element.tail and with_marks(element.tail)

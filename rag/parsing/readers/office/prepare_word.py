@@ -9,12 +9,12 @@ from lxml import etree
 
 from rag.parsing.encodings.symbol_letters import letter_of_symbol
 
-from .beside_text import word_boxes, word_notes
+from .beside_text import word_boxes, word_formulas, word_notes
 from .beside_text.word_paragraph import word_paragraph
 from .headings import word_headings
 from .numbering.word_numbers import WordNumbers
 from .numbering.write_word_labels import write_labels
-from .prepare_for_xberg import ANY_CONTENT, ASTERISK, change_member, read_part, replace_members
+from .prepare_for_xberg import ANY_CONTENT, change_member, read_part, replace_members, with_marks
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFF = ("0", "false", "off")
@@ -32,8 +32,8 @@ def prepare_word(content: bytes) -> bytes:
     """Return a Word document without hidden text, what was moved away and remarks, and with plain names of styles.
 
     Paragraphs that are headings only by their type have the style of headings. The numbers of lists and headings are
-    text, and so are notes, boxes, charts and diagrams. Asterisks have another sign: xberg writes them as they are, like
-    those of emphasis.
+    text, and so are notes, boxes, charts, diagrams and formulas. Asterisks and carets have another sign: xberg writes
+    them as they are, like those of emphasis and of raised letters.
     """
     content = change_member(content, "word/document.xml", ANY_CONTENT, partial(_change, content))
     emptied = {
@@ -49,6 +49,7 @@ def _change(content: bytes, root: etree._Element) -> None:
     word_boxes.remove_alternatives(root)
     _remove_hidden(root, styles)
     _write_symbols(root)
+    word_formulas.write_formulas(root)
     _write_form_fields(root)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
@@ -60,7 +61,7 @@ def _change(content: bytes, root: etree._Element) -> None:
     notes = {kind: read_part(content, member, strict=False) for kind, member in _NOTES.items()}
     word_notes.write_notes(root, {kind: part for kind, part in notes.items() if part is not None}, headings)
     for text in root.iter(f"{_WORD}t"):
-        text.text = (text.text or "").replace("*", ASTERISK)
+        text.text = with_marks(text.text or "")
 
 
 def _remove_hidden(root: etree._Element, styles: etree._Element | None) -> None:
@@ -72,8 +73,10 @@ def _remove_hidden(root: etree._Element, styles: etree._Element | None) -> None:
             is_hidden = mark.get(f"{_WORD}val", "true") not in _OFF
         if is_hidden:
             _remove(run)
-    # How the signs of a word are read is printed above it.
-    for left_out in list(root.iter(f"{_WORD}moveFrom", f"{_WORD}commentReference", f"{_WORD}rt")):
+    # How the signs of a word are read is printed above it. What is read aloud for a table is not shown.
+    for left_out in list(
+        root.iter(*(f"{_WORD}{name}" for name in ("moveFrom", "commentReference", "rt", "tblCaption")))
+    ):
         _remove(left_out)
 
 

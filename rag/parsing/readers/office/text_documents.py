@@ -33,14 +33,14 @@ _MAX_TITLE_CHARACTERS = 80
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
-    return with_chosen_title(_with_asterisks(_read_docx(content, limits)))
+    return with_chosen_title(_with_signs(_read_docx(content, limits)))
 
 
-def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
-    """Return the document with the asterisks for which `prepare_for_xberg` put another sign."""
-    sign = prepare_for_xberg.ASTERISK
-    headings = (replace(heading, title=heading.title.replace(sign, "*")) for heading in parsed.headings)
-    return replace(parsed, text=parsed.text.replace(sign, "*"), headings=tuple(headings))
+def _with_signs(parsed: ParsedDocument) -> ParsedDocument:
+    """Return the document with the signs for which `prepare_for_xberg` put others."""
+    signs = str.maketrans(prepare_for_xberg.MARKS)
+    headings = (replace(heading, title=heading.title.translate(signs)) for heading in parsed.headings)
+    return replace(parsed, text=parsed.text.translate(signs), headings=tuple(headings))
 
 
 def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
@@ -70,7 +70,7 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     extracted = extract(prepared, formats.ODT, limits)
     text = remove_unknown_notes(strip_formatting(_without_marks(extracted.markdown).replace("\r", ""))).strip()
     title = extracted_markdown.clean_title(extracted.title)
-    return with_chosen_title(_with_asterisks(extracted_markdown.with_title(parse_markdown(text), title)))
+    return with_chosen_title(_with_signs(extracted_markdown.with_title(parse_markdown(text), title)))
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
