@@ -106,10 +106,29 @@ def _xlsb_cell(column: int, value: str | float, *, is_short: bool) -> bytes:
     return _record(kind + (0x000B if is_short else 0), place + content)
 
 
-def doc(paragraphs: Sequence[str], *, title: str = "") -> bytes:
-    """A Word document (MS-DOC) with these paragraphs, in one piece of 16-bit characters."""
+def doc(
+    paragraphs: Sequence[str],
+    *,
+    title: str = "",
+    styles: Sequence[int] = (),
+    items: Mapping[int, tuple[int, int]] | None = None,
+    levels: Sequence[tuple[int, str]] = (),
+    starts: Mapping[int, int] | None = None,
+) -> bytes:
+    """A Word document (MS-DOC) with these paragraphs, in one piece of 16-bit characters.
+
+    Args:
+        paragraphs: Their texts.
+        title: The title that the file declares.
+        styles: The number of the style of each paragraph: 0 for text, 1 to 9 for headings, 10 for one like heading 2.
+        items: Number of a paragraph → its list, from 1, and its level, from 0.
+        levels: The code of the numbers of each level of all lists, and its label, with "\\0" for the number of the
+            highest level.
+        starts: Level → the first number of the second list.
+    """
     text = "".join(f"{paragraph}\r" for paragraph in paragraphs)
     start = 1536
+    page = start // 512 + -(-2 * len(text) // 512)
     head = bytearray(start)
     struct.pack_into("<HH", head, 0, 0xA5EC, 0x00C1)
     struct.pack_into("<H", head, 0x0A, 0x0200)  # the piece table is in the stream 1Table
@@ -119,10 +138,60 @@ def doc(paragraphs: Sequence[str], *, title: str = "") -> bytes:
     struct.pack_into("<I", head, 0x4C, len(text))
     struct.pack_into("<H", head, 0x98, 0x5D)
     pieces = struct.pack("<IIHIH", 0, len(text), 0, start, 0)
-    table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
-    struct.pack_into("<II", head, 0x01A2, 0, len(table))
-    streams = {"WordDocument": bytes(head) + text.encode("utf-16-le"), "1Table": table}
+    parts = {
+        33: b"\x02" + struct.pack("<I", len(pieces)) + pieces,
+        1: _doc_styles(),
+        13: struct.pack("<III", start, start + 2 * len(text), page),
+    }
+    if levels:
+        definition = struct.pack("<Hi24x", 1, 7)
+        parts[73] = definition + b"".join(_doc_level(code, label) for code, label in levels).ljust(9 * 34, b"\0")
+        changes = b"".join(struct.pack("<iI", first, level | 0x10) for level, first in (starts or {}).items())
+        lists = struct.pack("<iIIBBH", 7, 0, 0, 0, 0, 0) + struct.pack("<iIIBBH", 7, 0, 0, len(starts or {}), 0, 0)
+        parts[74] = struct.pack("<I", 2) + lists + b"\xff" * 8 + changes
+    table = b""
+    for number, part in parts.items():
+        struct.pack_into("<II", head, 0x9A + 8 * number, len(table), len(part))
+        table += part
+    main = (bytes(head) + text.encode("utf-16-le")).ljust(512 * page, b"\0")
+    streams = {"WordDocument": main + _doc_paragraphs(paragraphs, start, styles, items or {}), "1Table": table}
     return ole({**streams, "\x05SummaryInformation": _summary(title)} if title else streams)
+
+
+def _doc_paragraphs(
+    paragraphs: Sequence[str], start: int, styles: Sequence[int], items: Mapping[int, tuple[int, int]]
+) -> bytes:
+    """The properties of paragraphs, as a page of 512 bytes."""
+    places = [start]
+    for paragraph in paragraphs:
+        places.append(places[-1] + 2 * len(paragraph) + 2)
+    page, end = bytearray(512), 510
+    struct.pack_into(f"<{len(places)}I", page, 0, *places)
+    for number in range(len(paragraphs)):
+        changes = struct.pack("<HHHB", 0x460B, items[number][0], 0x260A, items[number][1]) if number in items else b""
+        entry = struct.pack("<H", styles[number] if number < len(styles) else 0) + changes
+        entry = bytes([(len(entry) + 1) // 2]) + entry
+        end -= len(entry) + len(entry) % 2
+        page[end : end + len(entry)] = entry
+        page[4 * len(places) + 13 * number] = end // 2
+    page[-1] = len(paragraphs)
+    return bytes(page)
+
+
+def _doc_styles() -> bytes:
+    sheet = struct.pack("<HHH", 4, 11, 10)
+    for number in range(11):
+        base = 2 if number == 10 else 0xFFF
+        name = f"Style {number}"
+        properties = struct.pack("<HH", 2, number)
+        style = struct.pack("<HHHHH", 0, 1 | base << 4, 1, 0, 0)
+        style += struct.pack("<H", len(name)) + name.encode("utf-16-le") + b"\0\0" + properties
+        sheet += struct.pack("<H", len(style)) + style
+    return sheet
+
+
+def _doc_level(code: int, label: str) -> bytes:
+    return struct.pack("<iBB22xH", 1, code, 0, len(label)) + label.encode("utf-16-le")
 
 
 def _summary(title: str | bytes, code_page: int = 1252, *, in_characters: bool = False) -> bytes:

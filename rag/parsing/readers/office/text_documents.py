@@ -22,6 +22,7 @@ from rag.types import Heading, ParsedDocument
 
 from . import open_document_slides, prepare_for_xberg, prepare_word, rich_text
 from .legacy_title import read_title
+from .numbering import write_legacy_labels
 from .numbering.labels import remove_bullets
 from .numbering.rich_text_labels import place_labels
 
@@ -29,6 +30,8 @@ _WORD = re.compile(r"\w+")
 # What removed pictures leave.
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _MAX_TITLE_CHARACTERS = 80
+# What a heading of an old document has at least, and how many have a style if its author used styles.
+_NAME, _MIN_STYLED = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"), 2
 
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
@@ -92,20 +95,27 @@ def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument
 def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a document of Word 97 to 2003.
 
-    Short lines above paragraphs, or lines in capitals, become headings, because xberg ignores styles.
+    xberg ignores styles and the numbers of lists. Where a document has no headings by style, short lines above
+    paragraphs, or lines in capitals, become headings.
     """
     # As Markdown, xberg makes one paragraph of all.
     extracted = extract(content, formats.DOC, limits, plain=True)
     # A row of a table ends with two tabs.
     text = extracted.markdown.replace("\r", "\n").replace("\t\t", "\n")
     lines = [line for line in map(str.strip, text.split("\n")) if line]
-    parsed = parse_plain("\n\n".join(lines))
-    starts = itertools.accumulate((len(line) + 2 for line in lines), initial=0)
-    capitals = tuple(
-        Heading(start, 1, line) for start, line in zip(starts, lines, strict=False) if _is_in_capitals(line)
-    )
-    headings = parsed.headings or capitals
-    return ParsedDocument(parsed.text, headings=headings, title=read_title(content))
+    line_labels = write_legacy_labels.find_labels(content, lines)
+    labelled = [f"{line.label}{text}" for line, text in zip(line_labels, lines, strict=True)]
+    starts = list(itertools.accumulate((len(line) + 2 for line in labelled), initial=0))
+    styled = ((number, line.level) for number, line in enumerate(line_labels) if line.level)
+    levels = {number: level for number, level in styled if _NAME.search(lines[number])}
+    if len(levels) < _MIN_STYLED:
+        unlabelled = itertools.accumulate((len(line) + 2 for line in lines), initial=0)
+        numbers = {start: number for number, start in enumerate(unlabelled)}
+        headings = parse_plain("\n\n".join(lines)).headings
+        by_form = {numbers[heading.start]: heading.level for heading in headings if heading.start in numbers}
+        levels = by_form or dict.fromkeys((n for n, line in enumerate(lines) if _is_in_capitals(line)), 1) or levels
+    labelled_headings = (Heading(starts[number], level, labelled[number]) for number, level in sorted(levels.items()))
+    return ParsedDocument("\n\n".join(labelled), headings=tuple(labelled_headings), title=read_title(content))
 
 
 def _is_in_capitals(line: str) -> bool:

@@ -1,6 +1,7 @@
 """Files of Office 97 to 2003, and binary workbooks: their text, headings, titles and pages are found."""
 
 import io
+import struct
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -51,6 +52,36 @@ def test_lines_in_capitals_of_older_word_documents_are_headings(read: Read) -> N
     parsed = read(older_office.doc(["Minutes of May.", "THE BRIDGE", PARAGRAPH]), "a.doc")
     (heading,) = parsed.headings
     assert (heading.title, parsed.text[heading.start :]) == ("THE BRIDGE", f"THE BRIDGE\n\n{PARAGRAPH}")
+
+
+def test_styles_of_older_word_documents_make_headings(read: Read) -> None:
+    lines = ["Herons and storks live here.", "Herons", PARAGRAPH, "Food", "20 %", "No heading", PARAGRAPH]
+    parsed = read(older_office.doc(lines, styles=[0, 1, 0, 10, 2]), "a.doc")
+    assert [(heading.level, heading.title) for heading in parsed.headings] == [(1, "Herons"), (2, "Food")]
+    assert parsed.text[parsed.headings[1].start :].startswith("Food\n\n20 %")
+
+
+def test_lists_of_older_word_documents_have_their_numbers(read: Read) -> None:
+    lines = ["Fees", "They pay.", "In May.", "By card.", "Once.", "Votes", "Five."]
+    content = older_office.doc(
+        lines,
+        styles=[1, 0, 0, 0, 0, 1],
+        items={0: (1, 0), 1: (1, 1), 2: (1, 1), 3: (1, 2), 4: (1, 1), 5: (1, 0), 6: (2, 1)},
+        levels=[(0, "§ \0"), (4, "\1)"), (2, "\0.\2")],
+        starts={1: 5},
+    )
+    parsed = read(content, "a.doc")
+    numbered = ["§ 1 Fees", "a) They pay.", "b) In May.", "1.i By card.", "c) Once.", "§ 2 Votes", "e) Five."]
+    assert parsed.text == "\n\n".join(numbered)
+    assert [heading.title for heading in parsed.headings] == ["§ 1 Fees", "§ 2 Votes"]
+
+
+@pytest.mark.parametrize(("offset", "value"), [(0x9A + 8, 2**31), (0x9A + 8 * 13 + 4, 12_000), (0x9A + 8 * 74, 2**30)])
+def test_older_word_documents_with_damaged_styles_keep_their_text(read: Read, offset: int, value: int) -> None:
+    content = bytearray(older_office.doc([PARAGRAPH, "Bees"], items={1: (1, 0)}, levels=[(0, "\0.")]))
+    start = content.index(struct.pack("<HH", 0xA5EC, 0x00C1))
+    struct.pack_into("<I", content, start + offset, value)
+    assert read(bytes(content), "a.doc").text == f"{PARAGRAPH}\n\nBees"
 
 
 def test_older_presentations_have_a_heading_and_a_page_per_slide(read: Read) -> None:

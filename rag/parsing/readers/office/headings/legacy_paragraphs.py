@@ -1,0 +1,195 @@
+"""The paragraphs of a Word document of Office 97 to 2003 with their styles and lists (MS-DOC), which xberg ignores."""
+
+import io
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import olefile
+
+# Where the header has the number of characters, the flag for the second stream, and the pairs of place and size.
+_FLAGS, _TABLE_FLAG, _PAIRS = 0x0A, 0x0200, 0x9A
+_STYLES, _PROPERTY_PAGES, _PIECES = 1, 13, 33
+_PAGE_BYTES, _ENTRY_BYTES, _COMPRESSED = 512, 13, 1 << 30
+_MAX_PAGES, _MAX_STYLES, _MAX_BASES = 20_000, 4_000, 10
+# What a property changes, and how many bytes its value has, by its three highest bits; None: the first byte says it.
+_IN_LIST, _LEVEL, _OUTLINE = 0x460B, 0x260A, 0x2640
+_SIZES = (1, 1, 2, 4, 2, 2, None, 3)
+_LONG_TABLE = 0xD608
+# The beginning of a field, of its result, and its end; and other signs that are no text.
+_FIELD, _CONTROL = re.compile("([\x13\x14\x15])"), re.compile("[\x00-\x1f]+")
+# The styles of headings have fixed numbers, from 1 to 9.
+_LAST_HEADING, _PARAGRAPH_KIND = 9, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a style or a paragraph says about itself; None for what it leaves to the style.
+
+    Attributes:
+        outline: The level of a heading, from 0; 9 for text.
+        in_list: The number of its list, from 1; 0 for none.
+        level: Its level in the list, from 0.
+    """
+
+    outline: int | None = None
+    in_list: int | None = None
+    level: int | None = None
+
+    def above(self, base: "Properties") -> "Properties":
+        """Return the properties, with those of what it is based on where it has none."""
+        return Properties(
+            base.outline if self.outline is None else self.outline,
+            base.in_list if self.in_list is None else self.in_list,
+            base.level if self.level is None else self.level,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyParagraph:
+    """A paragraph: its text, and its properties."""
+
+    text: str
+    properties: Properties
+
+
+class LegacyDocument:
+    """The streams of a document."""
+
+    def __init__(self, content: bytes) -> None:
+        """Open the document. One of `DAMAGES` of the reader of Outlook messages is raised if it is damaged."""
+        with olefile.OleFileIO(io.BytesIO(content)) as file:
+            self._main: bytes = file.openstream("WordDocument").read()
+            (flags,) = struct.unpack_from("<H", self._main, _FLAGS)
+            self._table: bytes = file.openstream("1Table" if flags & _TABLE_FLAG else "0Table").read()
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Return where a structure begins in the table stream, and its size."""
+        start, size = struct.unpack_from("<II", self._main, _PAIRS + 8 * number)
+        return start, size
+
+    @property
+    def table(self) -> bytes:
+        """The table stream."""
+        return self._table
+
+    def paragraphs(self) -> list[LegacyParagraph]:
+        """Return the paragraphs in the order of the text."""
+        styles, pieces = self._read_styles(), sorted(self._pieces())
+        starts, placed, left = [first for first, *_ in pieces], list[tuple[int, str, Properties]](), 2 * len(self._main)
+        for start, end, style, direct in self._runs():
+            first, last, number, width = pieces[max(bisect_right(starts, start) - 1, 0)]
+            if first <= start < last:
+                raw = self._main[start : min(end, last)]
+                left -= len(raw)
+                if left < 0:
+                    raise ValueError("paragraphs overlap")
+                text = _shown(raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))
+                shown = direct.above(styles.get(style, Properties()))
+                placed.append((number + (start - first) // width, text, shown))
+        return [LegacyParagraph(text, properties) for _, text, properties in sorted(placed, key=lambda one: one[0])]
+
+    def _pieces(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield where each piece begins and ends in the file, its first character's number, and the bytes of one."""
+        start, size = self.place(_PIECES)
+        place, end = start, start + size
+        while place < end and self._table[place] == 1:  # changes of properties
+            place += 3 + struct.unpack_from("<H", self._table, place + 1)[0]
+        count = (struct.unpack_from("<I", self._table, place + 1)[0] - 4) // 12
+        numbers = struct.unpack_from(f"<{count + 1}I", self._table, place + 5)
+        for piece in range(count):
+            (at,) = struct.unpack_from("<I", self._table, place + 5 + 4 * (count + 1) + 8 * piece + 2)
+            width = 1 if at & _COMPRESSED else 2
+            first = (at & ~_COMPRESSED) // 2 if width == 1 else at
+            yield first, first + width * (numbers[piece + 1] - numbers[piece]), numbers[piece], width
+
+    def _runs(self) -> Iterator[tuple[int, int, int, Properties]]:
+        """Yield the place of each paragraph in the file, the number of its style, and its own properties."""
+        start, size = self.place(_PROPERTY_PAGES)
+        count = min((size - 4) // 8, _MAX_PAGES)
+        for number in struct.unpack_from(f"<{count}I", self._table, start + 4 * ((size - 4) // 8 + 1)):
+            page = self._main[_PAGE_BYTES * number : _PAGE_BYTES * (number + 1)]
+            paragraphs = page[-1] if len(page) == _PAGE_BYTES else 0
+            places = struct.unpack_from(f"<{paragraphs + 1}I", page)
+            for entry in range(paragraphs):
+                offset = 2 * page[4 * (paragraphs + 1) + _ENTRY_BYTES * entry]
+                style, direct = _read_entry(page, offset) if offset else (0, Properties())
+                yield places[entry], places[entry + 1], style, direct
+
+    def _read_styles(self) -> dict[int, Properties]:
+        start, size = self.place(_STYLES)
+        sheet = self._table[start : start + size]
+        head, count, base_size = struct.unpack_from("<HHH", sheet)
+        place, defined, bases = 2 + head, dict[int, Properties](), dict[int, int]()
+        for number in range(min(count, _MAX_STYLES)):
+            (length,) = struct.unpack_from("<H", sheet, place)
+            if length >= base_size:
+                defined[number], bases[number] = _read_style(sheet[place + 2 : place + 2 + length], number, base_size)
+            place += 2 + length
+        return {number: self._with_bases(number, defined, bases) for number in defined}
+
+    @staticmethod
+    def _with_bases(number: int, defined: dict[int, Properties], bases: dict[int, int]) -> Properties:
+        properties = Properties()
+        for _ in range(_MAX_BASES):
+            if number not in defined:
+                break
+            properties, number = properties.above(defined[number]), bases[number]
+        return properties
+
+
+def _read_entry(page: bytes, offset: int) -> tuple[int, Properties]:
+    """Return the number of the style and the own properties of a paragraph."""
+    words = page[offset]
+    first, size = (offset + 1, 2 * words - 1) if words else (offset + 2, 2 * page[offset + 1])
+    (style,) = struct.unpack_from("<H", page, first)
+    return style, _read_properties(page[first + 2 : first + size])
+
+
+def _read_style(style: bytes, number: int, base_size: int) -> tuple[Properties, int]:
+    """Return the properties of a style, and the number of the style that it is based on."""
+    _, place = struct.unpack_from("<HH", style)
+    outline = number - 1 if 0 < number <= _LAST_HEADING else None
+    if place & 0xF != _PARAGRAPH_KIND:
+        return Properties(), place >> 4
+    start = base_size + 2 * (struct.unpack_from("<H", style, base_size)[0] + 2)  # behind the name
+    start += start % 2
+    (size,) = struct.unpack_from("<H", style, start) if start + 2 <= len(style) else (0,)
+    direct = _read_properties(style[start + 4 : start + 2 + size])
+    return (direct if direct.outline is not None else replace(direct, outline=outline)), place >> 4
+
+
+def _read_properties(changes: bytes) -> Properties:
+    properties, place = Properties(), 0
+    while place + 2 < len(changes):
+        (code,) = struct.unpack_from("<H", changes, place)
+        place += 2
+        size = _SIZES[code >> 13]
+        if size is None:
+            size = 2 + struct.unpack_from("<H", changes, place)[0] - 1 if code == _LONG_TABLE else 1 + changes[place]
+        value = changes[place]
+        if code == _IN_LIST:
+            properties = replace(properties, in_list=int.from_bytes(changes[place : place + 2], "little"))
+        elif code == _LEVEL:
+            properties = replace(properties, level=value)
+        elif code == _OUTLINE:
+            properties = replace(properties, outline=value)
+        place += size
+    return properties
+
+
+def _shown(text: str) -> str:
+    """Return the text that is shown: without the instructions of fields, and signs that control them."""
+    parts, fields = [], list[bool]()  # whether the result of each open field has begun
+    for part in _FIELD.split(text):
+        if part == "\x13":
+            fields.append(False)
+        elif part == "\x14":
+            fields[-1:] = [True] * len(fields[-1:])
+        elif part == "\x15":
+            fields[-1:] = []
+        elif all(fields):
+            parts.append(part)
+    return " ".join(_CONTROL.sub(" ", "".join(parts)).split())
