@@ -1,6 +1,8 @@
 """Workbooks of Excel and OpenDocument."""
 
+import io
 import struct
+import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +20,19 @@ def test_a_workbook_has_a_heading_and_table_per_sheet(read: Read) -> None:
     assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
     assert "| Name | Price |\n| --- | --- |\n| Apple | 3 |" in parsed.text
     assert parsed.pages == ()
+
+
+@pytest.mark.parametrize("state", ["hidden", "veryHidden"])
+def test_hidden_sheets_are_left_out(read: Read, state: str) -> None:
+    sheets = {name: [["Name", "Price"], [name, "3"]] for name in ("Fruit", "Salaries", "Roots")}
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(files.xlsx(sheets))) as archive, zipfile.ZipFile(content, "w") as changed:
+        for name in archive.namelist():
+            part = archive.read(name).decode().replace('"Salaries" sheetId', f'"Salaries" state="{state}" sheetId')
+            changed.writestr(name, part)
+    parsed = read(content.getvalue(), "a.xlsx")
+    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
+    assert "Salaries" not in parsed.text
 
 
 @pytest.mark.parametrize("above", [[["Tours 2025"]], [["Tours 2025"], [""], ["As of", "1 May"]]])

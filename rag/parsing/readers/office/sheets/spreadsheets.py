@@ -18,6 +18,7 @@ from . import binary_sheets, number_formats, older_workbooks
 # The first row of a table, its rule, and the rows that show where its header is.
 _TOP = re.compile(r"^(\|[^\n]*\|)\n(\|(?: --- \|)+)((?:\n\|[^\n]*\|){2,20})", re.M)
 _MIN_COLUMNS = 3
+_SHEET_START, _HIDDEN = re.compile(r"^(?=## )", re.M), " (hidden)"
 _BAR = re.compile(r"(?<!\\)\|")
 # What xberg writes before signs of cells; at the start of a line they would be syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([\\!#<>`~])")
@@ -40,10 +41,16 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     elif media_type == formats.XLSB:
         content = binary_sheets.with_columns(content)
     parsed = extracted_markdown.read(content, media_type, limits)
-    text = _ESCAPE.sub(r"\1", _TOP.sub(_with_header, parsed.text))
+    text = _ESCAPE.sub(r"\1", _TOP.sub(_with_header, _without_hidden(parsed.text)))
     if text != parsed.text:
         parsed = replace(parse_markdown(text), title=parsed.title)
     return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed
+
+
+def _without_hidden(text: str) -> str:
+    """Return the text without the sheets that a program hides, which xberg marks in their headings."""
+    sheets = _SHEET_START.split(text)
+    return "".join(sheet for sheet in sheets if not sheet.partition("\n")[0].endswith(_HIDDEN)).strip() or text
 
 
 def _with_header(top: re.Match[str]) -> str:
