@@ -10,7 +10,8 @@ from rag.types import ParsedDocument
 
 from . import csv_tables, json_data, notebooks, plain_text_and_markdown, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
-from .office import legacy_slides, open_document_slides, slides, text_documents
+from .office import open_document_slides, slides, text_documents
+from .office.legacy import slides as legacy_slides
 from .office.sheets import spreadsheets
 from .pdf import read_pdf
 

@@ -21,8 +21,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
 from . import open_document_slides, prepare_for_xberg, prepare_word, rich_text
-from .legacy_title import read_title
-from .numbering import write_legacy_labels
+from .legacy import word_labels
+from .legacy.title import read_title
 from .numbering.labels import remove_bullets
 from .numbering.rich_text_labels import place_labels
 
@@ -103,7 +103,7 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     # A row of a table ends with two tabs.
     text = extracted.markdown.replace("\r", "\n").replace("\t\t", "\n")
     lines = [line for line in map(str.strip, text.split("\n")) if line]
-    line_labels = write_legacy_labels.find_labels(content, lines)
+    line_labels = word_labels.find_labels(content, lines)
     labelled = [f"{line.label}{text}" for line, text in zip(line_labels, lines, strict=True)]
     starts = list(itertools.accumulate((len(line) + 2 for line in labelled), initial=0))
     styled = ((number, line.level) for number, line in enumerate(line_labels) if line.level)

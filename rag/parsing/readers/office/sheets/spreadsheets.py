@@ -9,7 +9,7 @@ from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.csv_tables import is_row_of_data, start_of_table
 from rag.parsing.readers.office import open_document_slides, prepare_for_xberg
-from rag.parsing.readers.office.legacy_title import read_title
+from rag.parsing.readers.office.legacy.title import read_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 

@@ -8,7 +8,7 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .legacy_title import read_title
+from .title import read_title
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:

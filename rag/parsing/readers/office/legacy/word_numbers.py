@@ -4,9 +4,9 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.parsing.readers.office.headings.legacy_paragraphs import LegacyDocument, LegacyParagraph
+from rag.parsing.readers.office.numbering.labels import MAX_LEVELS, Counter, Label, Level
 
-from .labels import MAX_LEVELS, Counter, Label, Level
+from .word_paragraphs import LegacyDocument, LegacyParagraph
 
 # Which structures of the table stream have the definitions of lists, and the lists that use them.
 _DEFINITIONS, _LISTS = 73, 74

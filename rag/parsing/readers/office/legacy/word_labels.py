@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.parsing.readers.messages.outlook import DAMAGES
-from rag.parsing.readers.office.headings.legacy_paragraphs import LegacyDocument
 
-from .legacy_numbers import read_labels
+from .word_numbers import read_labels
+from .word_paragraphs import LegacyDocument
 
 # xberg and the paragraphs differ in some lines, such as rows of tables: how far the next equal one may be.
 _MAX_DISTANCE, _MAX_HEADING_CHARACTERS, _TEXT_LEVEL = 200, 200, 9

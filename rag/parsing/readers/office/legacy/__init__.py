@@ -1,0 +1,1 @@
+"""Files of Office 97 to 2003."""
