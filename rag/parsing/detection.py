@@ -152,6 +152,13 @@ _BEGINNINGS = [
     ),
     (
         re.compile(
+            rf"\s*<\?xml[^>]*>\s*(?:<\?mso-application\b[^>]*>\s*)?{_COMMENTS}"
+            r"<\w{1,10}:wordDocument\b[^>]*[\"']http://schemas\.microsoft\.com/office/word/2003/wordml[\"']"
+        ),
+        formats.DOCX,
+    ),
+    (
+        re.compile(
             r"\s*<\?xml[^>]*>\s*<\?mso-application progid=\"Word\.Document\"\?>\s*"
             r"<pkg:package\b[^>]*[\"']http://schemas\.microsoft\.com/office/2006/xmlPackage[\"']"
         ),

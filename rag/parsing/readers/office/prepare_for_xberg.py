@@ -14,6 +14,7 @@ from rag.errors import ParseFailed
 
 from .beside_text import open_document_parts
 from .headings import open_document_headings
+from .legacy import word_xml
 from .numbering import html_lists, write_open_document_labels
 from .numbering.open_document_numbers import OpenDocumentNumbers
 
@@ -47,9 +48,12 @@ def pack_flat(content: bytes) -> bytes:
     Raises:
         ParseFailed: If the document is no XML.
     """
+    root = _parse(content)
+    if root.tag == word_xml.ROOT:
+        return word_xml.as_container(root)
     buffer, types = io.BytesIO(), list[str]()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for part in _parse(content).iter(f"{_PACKAGE}part"):
+        for part in root.iter(f"{_PACKAGE}part"):
             name, data = part.get(f"{_PACKAGE}name", ""), part.find(f"{_PACKAGE}xmlData")
             media_type = escape(part.get(f"{_PACKAGE}contentType", ""), {'"': "&quot;"})
             if data is not None and len(data) and name.startswith("/"):  # others are pictures

@@ -8,6 +8,8 @@ from functools import partial
 
 import pytest
 
+from rag.errors import ParseFailed
+from rag.parsing import formats
 from rag.parsing.readers.office.sheets.binary_sheets import with_columns
 from tests.parsing.conftest import Read
 from tests.parsing.files import older_office
@@ -82,6 +84,53 @@ def test_older_word_documents_with_damaged_styles_keep_their_text(read: Read, of
     start = content.index(struct.pack("<HH", 0xA5EC, 0x00C1))
     struct.pack_into("<I", content, start + offset, value)
     assert read(bytes(content), "a.doc").text == f"{PARAGRAPH}\n\nBees"
+
+
+def _run(text: str) -> str:
+    return f"<w:r><w:t>{text}</w:t></w:r>"
+
+
+def _annotation(kind: str, content: str) -> str:
+    return f'<aml:annotation w:type="Word.{kind}"><aml:content>{content}</aml:content></aml:annotation>'
+
+
+def _word_2003(paragraphs: str) -> bytes:
+    """A document of Word 2003 in XML with a title, a style for headings, and a list."""
+    microsoft = "http://schemas.microsoft.com"
+    names = (
+        f'xmlns:w="{microsoft}/office/word/2003/wordml" xmlns:wx="{microsoft}/office/word/2003/auxHint" '
+        f'xmlns:aml="{microsoft}/aml/2001/core" xmlns:o="urn:schemas-microsoft-com:office:office" xmlns:s="urn:example"'
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<?mso-application progid="Word.Document"?>\n'
+        f"<w:wordDocument {names}><o:DocumentProperties><o:Title>Bees</o:Title></o:DocumentProperties><w:lists>"
+        '<w:listDef w:listDefId="4"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:nfc w:val="4"/><w:lvlText w:val="%1)"/>'
+        '</w:lvl></w:listDef><w:list w:ilfo="2"><w:ilst w:val="4"/></w:list></w:lists><w:styles><w:style '
+        'w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style></w:styles>'
+        f"<w:body><wx:sect>{paragraphs}</wx:sect></w:body></w:wordDocument>"
+    ).encode()
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.doc"])
+def test_documents_of_word_2003_in_xml_are_read(read: Read, name: str) -> None:
+    parts = [
+        _run("They "),
+        _annotation("Deletion", "<w:r><w:delText>sleep</w:delText></w:r>"),
+        _annotation("Insertion", _run("hum")),
+        f"<s:name>{_run(', said Ada')}</s:name>",
+        f"<w:r><w:footnote><w:p>{_run('In May.')}</w:p></w:footnote></w:r>",
+        f'<w:hlink w:dest="x">{_run(".")}</w:hlink>',
+        _annotation("Comment", f"<w:p>{_run('Sure?')}</w:p>"),
+    ]
+    heading = f'<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr>{_run("The hive")}</w:p>'
+    number = '<w:pPr><w:listPr><w:ilvl w:val="0"/><w:ilfo w:val="2"/><wx:t wx:val="a)"/></w:listPr></w:pPr>'
+    items = "".join(f"<w:p>{number}{_run(text)}</w:p>" for text in ("one", "two"))
+    content = _word_2003(f"{heading}<w:p>{''.join(parts)}</w:p>{items}")
+    parsed = read(content, name)
+    assert parsed.text == "# The hive\n\nThey hum, said Ada[^1].\n\na) one\nb) two\n\n[^1]: In May."
+    assert (parsed.title, parsed.media_type) == ("Bees", formats.DOCX)
+    with pytest.raises(ParseFailed, match="damaged"):
+        read(content[:-30], name)
 
 
 def test_older_presentations_have_a_heading_and_a_page_per_slide(read: Read) -> None:
