@@ -7,7 +7,6 @@ Stems are computed in process with snowballstemmer. The chunk store does not use
 PostgreSQL's dictionaries, so that its index and its queries agree.
 """
 
-import functools
 import re
 import threading
 import unicodedata
@@ -28,10 +27,12 @@ _MARKS = "".join(
 LETTERS = rf"(?:[^\W_][{_MARKS}\u200c\u200d]*)+"
 _WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
 _WORD_WITHOUT_APOSTROPHE = re.compile(LETTERS)
-# The same words of a text in ASCII, and of one without combining marks, in less than half of the time. No group is
-# possessive: Python 3.11.2 would keep what its last attempt has matched, as the apostrophe of "boys' ".
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-_ASCII_WORD_WITHOUT_APOSTROPHE = re.compile(r"[a-z0-9]+")
+# The same words of a text in ASCII take a quarter of the time where everything else is a space, and those of a text
+# without combining marks half of it. No group is possessive: Python 3.11.2 would keep what its last attempt has
+# matched, as the apostrophe of "boys' ".
+_LETTERS_OF_WORDS = b"abcdefghijklmnopqrstuvwxyz0123456789"
+_ASCII_WORDS = bytes(code if code in _LETTERS_OF_WORDS else ord(" ") for code in range(256))
+_ASCII_WORDS_WITH_APOSTROPHES = bytes(code if code == ord("'") else _ASCII_WORDS[code] for code in range(256))
 _UNMARKED_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _UNMARKED_WORD_WITHOUT_APOSTROPHE = re.compile(r"[^\W_]+")
 _MARK = re.compile(f"[{_MARKS}\u200c\u200d]")
@@ -47,8 +48,8 @@ _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "p
 # Languages whose compounds are one word, and the lengths of the parts of one. Shorter ones are in other words, too.
 _COMPOUNDING = frozenset({"danish", "dutch", "german", "norwegian", "swedish"})
 _MIN_PART, _MIN_OTHER_PART = 5, 3
-# Stemming time grows with the square of a word's length, and stems are cached.
-_MAX_WORD_CHARACTERS = 64
+# Stemming time grows with the square of a word's length, and stems are kept: 50,000 words are about 7 MB.
+_MAX_WORD_CHARACTERS, _MAX_KNOWN_STEMS = 64, 50_000
 
 
 def split_words(text: str, lang: str = "") -> list[str]:
@@ -60,17 +61,26 @@ def split_words(text: str, lang: str = "") -> list[str]:
     is_english, is_ascii = _algorithm(lang) == "english", text.isascii()
     lowered = text.lower()  # which may have marks that the text does not have
     if is_ascii:
-        pattern = _ASCII_WORD if is_english else _ASCII_WORD_WITHOUT_APOSTROPHE
+        words = _split_ascii(lowered, with_apostrophes=is_english)
     elif _MARK.search(lowered):
-        pattern = _WORD if is_english else _WORD_WITHOUT_APOSTROPHE
+        words = (_WORD if is_english else _WORD_WITHOUT_APOSTROPHE).findall(lowered)
     else:
-        pattern = _UNMARKED_WORD if is_english else _UNMARKED_WORD_WITHOUT_APOSTROPHE
-    words: list[str] = pattern.findall(lowered)
+        words = (_UNMARKED_WORD if is_english else _UNMARKED_WORD_WITHOUT_APOSTROPHE).findall(lowered)
     if not is_ascii and is_unspaced(text):
         words = [bigram for word in words for bigram in character_bigrams(word)]
     if max(map(len, words), default=0) > _MAX_WORD_CHARACTERS:
         words = [word[:_MAX_WORD_CHARACTERS] for word in words]
     return words
+
+
+def _split_ascii(lowered: str, *, with_apostrophes: bool) -> list[str]:
+    """Return the words of a text in ASCII and in lower case."""
+    if not with_apostrophes or "'" not in lowered:
+        return lowered.encode().translate(_ASCII_WORDS).decode().split()
+    spaced = f" {lowered} ".encode().translate(_ASCII_WORDS_WITH_APOSTROPHES)
+    for separator in (b"''", b" '", b"' "):  # apostrophes that are not between two letters
+        spaced = spaced.replace(separator, b"  ")
+    return spaced.decode().split()
 
 
 def is_unspaced(text: str) -> bool:
@@ -94,16 +104,36 @@ def character_bigrams(word: str) -> list[str]:
 
 def stem(word: str, lang: str = "") -> str:
     """Return the stem of a word in lower case."""
-    return _stem(word, _algorithm(lang))
+    return _stems_by_algorithm[_algorithm(lang)][word]
 
 
-@functools.lru_cache(maxsize=50_000)
-def _stem(word: str, algorithm: str) -> str:
-    # As in PostgreSQL: a word in Latin letters in a Russian text is stemmed as an English one.
-    is_foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
-    used = "english" if is_foreign else algorithm
-    plain = word.replace("’", "'")
-    return _stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain)
+class _KnownStems(dict[str, str]):
+    """The stems of words by one algorithm. A word that is missing is stemmed when it is looked up.
+
+    A dictionary, because the words of a whole text are looked up without a call of Python for each.
+    """
+
+    def __init__(self, algorithm: str) -> None:
+        super().__init__()
+        self._algorithm = algorithm
+
+    def __missing__(self, word: str) -> str:
+        algorithm = self._algorithm
+        # As in PostgreSQL: a word in Latin letters in a Russian text is stemmed as an English one.
+        is_foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
+        used = "english" if is_foreign else algorithm
+        plain = word.replace("’", "'")
+        if len(self) >= _MAX_KNOWN_STEMS:
+            self.clear()
+        known = self[word] = _stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain)
+        return known
+
+
+class _StemsByAlgorithm(dict[str, _KnownStems]):
+    """The stems that are known, by Snowball's algorithms."""
+
+    def __missing__(self, algorithm: str) -> _KnownStems:
+        return self.setdefault(algorithm, _KnownStems(algorithm))
 
 
 def _algorithm(lang: str) -> str:
@@ -128,7 +158,7 @@ class _Stemmers(threading.local):
         return self._by_algorithm[algorithm]
 
 
-_stemmers = _Stemmers()
+_stemmers, _stems_by_algorithm = _Stemmers(), _StemsByAlgorithm()
 
 
 def is_function_word(word: str, lang: str = "") -> bool:
@@ -144,7 +174,7 @@ def content_words(text: str, lang: str = "") -> list[str]:
 
 def stems(text: str, lang: str = "") -> Counter[str]:
     """Count the stems of a text."""
-    return Counter(stem(word, lang) for word in split_words(text, lang))
+    return Counter(map(_stems_by_algorithm[_algorithm(lang)].__getitem__, split_words(text, lang)))
 
 
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
@@ -154,15 +184,16 @@ def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter
     for "Ammoniakprobe".
     """
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
+    text_stems = map(_stems_by_algorithm[algorithm].__getitem__, split_words(text, lang))
+    if algorithm not in _COMPOUNDING:
+        return Counter(filter(stem_set.__contains__, text_stems))
     counts: Counter[str] = Counter()
-    for word, count in Counter(split_words(text, lang)).items():  # each word is stemmed once
-        word_stem = _stem(word, algorithm)
-        if word_stem in stem_set:
-            counts[word_stem] += count
-        elif algorithm in _COMPOUNDING and len(word_stem) >= _MIN_PART:
-            for candidate in stem_set:
-                if _is_part(word_stem, candidate) or _is_part(candidate, word_stem):
-                    counts[candidate] += count
+    for text_stem, count in Counter(text_stems).items():
+        if text_stem in stem_set:
+            counts[text_stem] += count
+        elif len(text_stem) >= _MIN_PART:
+            parts = [part for part in stem_set if _is_part(text_stem, part) or _is_part(part, text_stem)]
+            counts.update(dict.fromkeys(parts, count))
     return counts
 
 

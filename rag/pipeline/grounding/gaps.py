@@ -1,5 +1,6 @@
 """Step: question and passages -> the parts of the question that no passage mentions."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from rag.text.languages import snowball_algorithm
 from rag.text.names import find_names
 from rag.text.quantities.numbers import find_numbers, normalized_numbers
 from rag.text.question_language import foreign_function_words, is_english, is_foreign, name_language
-from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
+from rag.text.words import content_words, is_unspaced, split_words, stem, stems, stems_among
 from rag.types import Citation, Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
@@ -70,7 +71,8 @@ class QueryPart:
     words: tuple[str, ...]
 
 
-def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
+@functools.lru_cache(maxsize=64)  # each question is examined about four times
+def extract_query_parts(query: str, lang: str) -> tuple[QueryPart, ...]:
     """Return the content words, names and numbers of a question, in order and without repetitions.
 
     Args:
@@ -87,7 +89,7 @@ def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
         if words:
             part = QueryPart(token, match.start(), match.end(), match.start() in name_starts, words)
             parts.setdefault(part.text.lower(), part)
-    return list(parts.values())
+    return tuple(parts.values())
 
 
 def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozenset[QueryPart]:
@@ -97,7 +99,7 @@ def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozense
     """
     text = passage.text_with_headings
     word_stems = {word: stem(word, passage.lang) for part in parts for word in part.words}
-    passage_stems = stems_among(text, word_stems.values(), passage.lang)
+    passage_stems = _stems_in(text, passage.lang)
     numbers = normalized_numbers(text, passage.lang) if any(part.text[0].isdigit() for part in parts) else set()
     return frozenset(
         part
@@ -105,6 +107,11 @@ def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozense
         if sum(word_stems[word] in passage_stems for word in part.words) >= _min_words(part)
         or (part.text[0].isdigit() and normalized_numbers(part.text) <= numbers)
     )
+
+
+@functools.lru_cache(maxsize=256)  # some passages are found for many questions
+def _stems_in(text: str, lang: str) -> frozenset[str]:
+    return frozenset(stems(text, lang))
 
 
 def _min_words(part: QueryPart) -> float:

@@ -105,17 +105,17 @@ class LocalEmbedder:
         """Return (start, end), in characters, of each token that `embed_with_token_vectors` has a row for."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
-    def token_rows(self, text: str) -> list[tuple[int, int, int]]:
+    def token_rows(self, text: str) -> NDArray[np.int32]:
         """Return where the signature of each token is stored.
 
         Returns:
-            (start, end, row) of each token of a word: its character offsets in the text, and the index of its row in
-            the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of the first one.
+            (start, end, row) of each token of a word, of shape (tokens, 3): its character offsets in the text, and the
+            index of its row in the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of
+            the first one. The array belongs to a cache and must not be changed.
         """
-        return [(start, end, row) for start, end, row in self._cached_token_rows(text).tolist()]
+        return self._cached_token_rows(text)
 
     def _compute_token_rows(self, text: str) -> NDArray[np.int32]:
-        """Return the result of `token_rows` as an array of shape (tokens, 3), which needs a tenth of the memory."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ids = encoding.ids  # a copy at each access
         rows = {ids[index]: row for row, index in enumerate(self._stored_tokens(ids).tolist())}

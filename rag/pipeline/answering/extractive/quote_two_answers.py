@@ -70,6 +70,8 @@ def _sort_passages(passages: Sequence[Passage], ranked: Sequence[Passage]) -> li
 
 def _renumber(quotes: Sequence[Quote], order: Sequence[int]) -> list[Quote]:
     """Give quotes the numbers that their passages have in the prompt."""
+    if order == sorted(order):
+        return list(quotes)
     return [
         dataclasses.replace(
             quote,

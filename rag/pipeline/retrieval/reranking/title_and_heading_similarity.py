@@ -124,8 +124,9 @@ def _heading_vector(passage: Passage, signatures: TokenSignatures) -> NDArray[np
     if start < 0:
         return None
     # Rows are in the order of the first occurrences, so those of the beginning do not depend on the rest.
-    rows = [row for first, _, row in provider_factory.local_embedder().token_rows(text[:end]) if first >= start]
-    if not rows or max(rows) >= len(signatures):
+    token_rows = provider_factory.local_embedder().token_rows(text[:end])
+    rows = token_rows[token_rows[:, 0] >= start, 2]
+    if not len(rows) or rows.max() >= len(signatures):
         return None
     return _normalized(np.unpackbits(signatures[rows], axis=1).astype(np.float32).mean(axis=0) * 2 - 1)
 

@@ -16,8 +16,9 @@ _WROTE = re.compile(
     r"[>\s]*(?:on .{5,200} wrote|am .{5,200} schrieb\b[^:]{0,200}|le .{5,200} a écrit|el .{5,200} escribió)\s?:\s*",
     re.IGNORECASE,
 )
-# A text without one of these has no line like those.
-_HINT = re.compile(r"-{2}\s?(?:orig|urspr|mess|mens)|wrote|schrieb|a écrit|escribió", re.IGNORECASE)
+# A text without one of these has no line like those. Words are found much faster than a pattern.
+_ORIGINAL_HINT = re.compile(r"-{2}\s?(?:orig|urspr|mess|mens)", re.IGNORECASE)
+_WROTE_HINTS = ("wrote", "schrieb", "a écrit", "escribió")
 _MAX_LINE_CHARACTERS = 500
 # Above a forwarded mail is less.
 _MIN_WORDS = 8
@@ -40,7 +41,7 @@ def find_quoted_lines(text: str, path: str, *, is_beginning: bool = False) -> fr
 
 def _find_quoted(text: str, path: str, *, is_beginning: bool) -> frozenset[int]:
     is_mail = path.lower().endswith(_FORMATS)
-    if not is_mail and not _HINT.search(text):
+    if not is_mail and not _may_quote(text):
         return frozenset()
     lines = text.splitlines()
     # Outlook has the header of the mail that is answered above it.
@@ -59,6 +60,11 @@ def _find_quoted(text: str, path: str, *, is_beginning: bool) -> frozenset[int]:
             is_mail = True
     marked = _find_marked(lines[:quoted_header], is_mail=is_mail)
     return marked.union(introductions, range(quoted_header, len(lines)))
+
+
+def _may_quote(text: str) -> bool:
+    folded = text.casefold()
+    return any(hint in folded for hint in _WROTE_HINTS) or ("--" in text and bool(_ORIGINAL_HINT.search(text)))
 
 
 def _has_marks_below(lines: Sequence[str], number: int) -> bool:

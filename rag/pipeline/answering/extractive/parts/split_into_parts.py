@@ -1,8 +1,9 @@
 """Splits a passage into parts: joins the units that belong together, and marks titles and cut parts."""
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -54,12 +55,13 @@ class Part:
     is_whole: bool = True
 
 
-def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
+@functools.lru_cache(maxsize=256)  # some passages answer many questions
+def split_parts(text: str, lang: str) -> tuple[Sequence[Part], Mapping[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
     units = join_continued_rows(text, without_contents(text, split_units(text, lang)))
     units = join_grid_rows(text, units)
     parts = _mark_listed_questions(text, _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units))))
-    return _mark_cut(text, parts), find_headers(text, units)
+    return tuple(_mark_cut(text, parts)), find_headers(text, units)
 
 
 def ends_with_colon(text: str) -> bool:

@@ -4,6 +4,7 @@ Questions and answers are in English, German, French or Spanish.
 """
 
 import enum
+import functools
 import re
 
 from rag.text.function_words import ALL_FUNCTION_WORDS
@@ -169,6 +170,7 @@ _DATE_OR_VERSION = re.compile(
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 
 
+@functools.lru_cache(maxsize=64)  # each question is examined about five times
 def expected_answer_type(question: str) -> AnswerType | None:
     """Return the type of answer that a question asks for; None if its words do not say it."""
     text = question[:_MAX_QUESTION_CHARACTERS]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 from django.conf import settings
+from numpy.typing import NDArray
 
 from rag.errors import IndexUnavailable
 from rag.pipeline.embed_question import embed_question_tokens
@@ -72,7 +73,7 @@ class SentenceSimilarity:
             the question,); None if no token signatures are stored for the range.
         """
         ranges = self._ranges(document_id, start, end)
-        return highest([chunk.answering[first:last].max(axis=0) for chunk, first, last in ranges])
+        return highest([np.maximum.reduce(chunk.answering[first:last]) for chunk, first, last in ranges])
 
     def heading_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
         """Compare each token of the projected question with the title and headings above a range."""
@@ -98,7 +99,7 @@ class SentenceSimilarity:
             no token signatures are stored for the range.
         """
         both = [
-            float(chunk.similarities[first:last].max(axis=0).mean() + chunk.best[first:last].mean()) / 2
+            float(_mean(np.maximum.reduce(chunk.similarities[first:last])) + _mean(chunk.best[first:last])) / 2
             for chunk, first, last in self._ranges(document_id, start, end)
         ]
         return max(both, default=None)
@@ -155,22 +156,21 @@ def _compare_chunk(
     """Compare the tokens of a chunk with those of the question; None if the signatures do not fit the chunk's text."""
     token_rows = _token_rows(chunk)
     # Another number of rows means another text: the title or the prefix has changed since it was embedded.
-    if not token_rows or len(signatures) != 1 + max(row for _, _, row in token_rows):
+    if not len(token_rows) or len(signatures) != 1 + token_rows[:, 2].max():
         return None
-    within = [tokens for tokens in token_rows if tokens[0] >= 0]
-    above = [row for start, _, row in token_rows if start < 0]  # the title and the headings
+    first = np.searchsorted(token_rows[:, 0], 0)  # what is before it belongs to the title and the headings
+    above, (starts, ends, rows) = token_rows[:first, 2], token_rows[first:].T
     both = token_similarities(np.concatenate([question_vectors, projected.vectors]), signatures)
     similarities, answering = both[:, : len(question_vectors)], both[:, len(question_vectors) :]
-    rows = [row for _, _, row in within]
     of_words = similarities[rows]
     return _ChunkTokens(
         chunk.document_id,
-        starts=[chunk.start + start for start, _, _ in within],
-        ends=[chunk.start + end for _, end, _ in within],
+        starts=(chunk.start + starts).tolist(),
+        ends=(chunk.start + ends).tolist(),
         answering=answering[rows],
         similarities=of_words,
         best=of_words.max(axis=1),
-        above=answering[above].max(axis=0) if above else None,
+        above=answering[above].max(axis=0) if len(above) else None,
     )
 
 
@@ -183,13 +183,17 @@ def _contains(passage: Passage, chunk: Passage) -> bool:
     return chunk.document_id == passage.document_id and passage.start <= chunk.start and chunk.end <= passage.end
 
 
-def _token_rows(chunk: Passage) -> list[tuple[int, int, int]]:
-    """Return (start, end, row of the stored signatures) for each token.
+def _token_rows(chunk: Passage) -> NDArray[np.int64]:
+    """Return (start, end, row of the stored signatures) for each token, of shape (tokens, 3).
 
-    Offsets are relative to the chunk's text; those of the title and headings above it are negative.
+    Offsets are relative to the chunk's text, in ascending order; those of the title and headings above it are negative.
     """
     text = embedded_text(chunk.text, chunk.headings, chunk.title)
     offset = len(text) - len(chunk.text)
-    return [
-        (start - offset, end - offset, row) for start, end, row in provider_factory.local_embedder().token_rows(text)
-    ]
+    rows: NDArray[np.int64] = provider_factory.local_embedder().token_rows(text) - np.array([offset, offset, 0])
+    return rows
+
+
+def _mean(values: TokenVectors) -> np.float32:
+    """Return the mean of at least one value, to the last digit as `values.mean()`, which takes twice as long."""
+    return np.float32(np.add.reduce(values) / np.float64(len(values)))
