@@ -11,7 +11,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Protocol
 
 import snowballstemmer
@@ -178,23 +178,33 @@ def stems(text: str, lang: str = "") -> Counter[str]:
 
 
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
-    """Count the stems of a text that are candidates.
-
-    In languages that write compounds as one word, a part of one counts, too: "Hallenmiete" for "Miete", and "Ammoniak"
-    for "Ammoniakprobe".
-    """
-    stem_set, algorithm = frozenset(candidates), _algorithm(lang)
-    text_stems = map(_stems_by_algorithm[algorithm].__getitem__, split_words(text, lang))
-    if algorithm not in _COMPOUNDING:
-        return Counter(filter(stem_set.__contains__, text_stems))
+    """Count the stems of a text that are candidates (`match_stems`)."""
+    text_stems = map(_stems_by_algorithm[_algorithm(lang)].__getitem__, split_words(text, lang))
+    if _algorithm(lang) not in _COMPOUNDING:
+        return Counter(filter(frozenset(candidates).__contains__, text_stems))
+    candidates = frozenset(candidates)
     counts: Counter[str] = Counter()
     for text_stem, count in Counter(text_stems).items():
-        if text_stem in stem_set:
-            counts[text_stem] += count
-        elif len(text_stem) >= _MIN_PART:
-            parts = [part for part in stem_set if _is_part(text_stem, part) or _is_part(part, text_stem)]
-            counts.update(dict.fromkeys(parts, count))
+        counts.update(dict.fromkeys(match_stems(candidates, {text_stem}, lang), count))
     return counts
+
+
+def match_stems(candidates: Iterable[str], text_stems: Set[str], lang: str = "") -> frozenset[str]:
+    """Return the candidates that are among the stems of a text.
+
+    In languages that write compounds as one word, a part of one counts, too: "Vereinsgebühr" for "Gebühr", and
+    "Ammoniak" for "Ammoniakprobe".
+    """
+    candidates = frozenset(candidates)
+    same = candidates & text_stems
+    if _algorithm(lang) not in _COMPOUNDING:
+        return same
+    others = [text_stem for text_stem in text_stems - candidates if len(text_stem) >= _MIN_PART]
+    return same | {
+        candidate
+        for candidate in candidates - same
+        if any(_is_part(candidate, other) or _is_part(other, candidate) for other in others)
+    }
 
 
 def _is_part(part: str, compound: str) -> bool:

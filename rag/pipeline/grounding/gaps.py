@@ -11,7 +11,7 @@ from rag.text.languages import snowball_algorithm
 from rag.text.names import find_names
 from rag.text.quantities.numbers import find_numbers, normalized_numbers
 from rag.text.question_language import foreign_function_words, is_english, is_foreign, name_language
-from rag.text.words import content_words, is_unspaced, split_words, stem, stems, stems_among
+from rag.text.words import content_words, is_unspaced, match_stems, split_words, stem, stems, stems_among
 from rag.types import Citation, Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
@@ -99,7 +99,7 @@ def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozense
     """
     text = passage.text_with_headings
     word_stems = {word: stem(word, passage.lang) for part in parts for word in part.words}
-    passage_stems = _stems_in(text, passage.lang)
+    passage_stems = match_stems(word_stems.values(), _stems_in(text, passage.lang), passage.lang)
     numbers = normalized_numbers(text, passage.lang) if any(part.text[0].isdigit() for part in parts) else set()
     return frozenset(
         part
