@@ -134,6 +134,13 @@ def test_similar_questions_are_one_cluster_that_becomes_a_golden_question(world:
     assert "There are none" in text(client, url)
 
 
+def test_a_long_question_is_shown_in_full_only_if_it_is_opened(world: World, source: DataSource) -> None:
+    question = "Dear colleagues, what do flamingos earn? " + "It is for my report. " * 20
+    ask(world, question)
+    page = staff_browser(world.users["owner"]).get(page_url(source, "unanswered")).content.decode()
+    assert f"<td><details><summary>{question[:299]}…</summary>{question.strip()}" in page
+
+
 def test_managers_see_only_questions_whose_searched_sources_they_may_query(world: World, source: DataSource) -> None:
     """Two managers, each with a personal source: neither sees what the other one asked there."""
     for name in ("owner", "admin"):
