@@ -18,6 +18,11 @@ from .stored_documents import lock_documents
 # The fields of a document that a submission of the same content may change.
 _METADATA_FIELDS = ("title", "uri", "content_type", "source_type", "lang", "tags", "metadata", "date")
 _REVISION_FIELDS = ("revision", "updated_at")
+# What is compared with submissions. Django would compose a condition for each path.
+_LIVE = (
+    f"SELECT id, path, revision, content_hash, chunk_size, chunk_overlap, chunk_count, {', '.join(_METADATA_FIELDS)} "
+    f"FROM {Document._meta.db_table} WHERE source_id = %s AND path = ANY(%s) AND deleted_at IS NULL"
+)
 # How many documents of a new job are compared by one statement.
 _MAX_COMPARED = 500
 
@@ -93,9 +98,9 @@ def keep_identical(
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     paths = list(compared) if compared and source.try_lock_alone() else []
     for start in range(0, len(paths), _MAX_COMPARED):
-        live = Document.objects.live().filter(source=source, path__in=paths[start : start + _MAX_COMPARED])
+        live = Document.objects.raw(_LIVE, [source.pk, paths[start : start + _MAX_COMPARED]])
         identical = []
-        for document in live.without_text():
+        for document in live:
             revision, submission = compared[document.path]
             stored = [getattr(document, name) for name in _METADATA_FIELDS]
             kept = keep_content(document, submission, source=source, options=options, revision=revision)

@@ -1,5 +1,6 @@
 """Creates ingestion jobs."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 
@@ -58,8 +59,9 @@ def create_job(
     if outcomes:
         job.status, job.started_at = IngestionJob.Status.PROCESSING, job.created_at
         job.save(update_fields=["status", "started_at"])
+    now = timezone.now()
     documents = [
-        _build_document(job, index, submission, revision, outcomes.get(revision))
+        _build_document(job, index, submission, revision, outcomes.get(revision), now)
         for index, (revision, submission) in enumerate(revisions.items())
     ]
     insert_rows(documents)
@@ -74,7 +76,12 @@ def create_job(
 
 
 def _build_document(
-    job: IngestionJob, index: int, submission: Submission, revision: uuid.UUID, outcome: IndexOutcome | None
+    job: IngestionJob,
+    index: int,
+    submission: Submission,
+    revision: uuid.UUID,
+    outcome: IndexOutcome | None,
+    now: datetime.datetime,
 ) -> IngestionDocument:
     """Build the job document of a submission: done if it has an outcome, failed if it has a `parse_error`, else queued.
 
@@ -104,5 +111,6 @@ def _build_document(
         chunk_count=outcome.chunk_count if outcome else 0,
         error_code=submission.parse_error_code if submission.parse_error else "",
         error_message=submission.parse_error,
-        finished_at=None if state == State.QUEUED else timezone.now(),
+        queued_at=now,
+        finished_at=None if state == State.QUEUED else now,
     )
