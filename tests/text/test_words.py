@@ -1,6 +1,10 @@
 """Words, stems and function words in several languages, and what grounding and extraction do with them."""
 
+import string
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
@@ -148,3 +152,16 @@ def test_contractions_are_no_content_words(apostrophe: str) -> None:
 )
 def test_parts_of_compounds_count_as_words(text: str, word: str, lang: str, is_found: bool) -> None:
     assert bool(words.stems_among(text, [words.stem(word.lower(), lang)], lang)) is is_found
+
+
+@given(st.text(string.printable + "\x1c\x7f" + 20 * "'"), st.sampled_from(["en", "de", ""]))
+@example("the boys' 'n' o''clock 'tis it's x'''y '", "en")
+def test_texts_in_ascii_have_the_words_that_they_have_beside_another_letter(text: str, lang: str) -> None:
+    assert words.split_words(f"{text} é", lang) == [*words.split_words(text, lang), "é"]
+
+
+def test_more_words_than_are_kept_have_their_stems() -> None:
+    counted = [f"{name} houses" for name in range(60_000)]
+    assert words.stems("\n".join(counted)).most_common(1) == [("hous", 60_000)]
+    assert words.stem("houses") == "hous"
+    assert words.stem("häuser", "de") == words.stem("haus", "de") != words.stem("häuser")
