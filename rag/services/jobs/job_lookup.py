@@ -11,11 +11,25 @@ from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownJob
-from rag.models import Action, Chunk, DataSource, IngestionDocument, IngestionJob
+from rag.models import Action, Chunk, DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet
 from ragsite.postgres import identity
+from ragsite.postgres.base import read_rows
 
 State = IngestionDocument.State
+# The chunks of each document are looked up. Where PostgreSQL expects many, it would read the chunks of all documents in
+# the order of their keys, and compare each with the job's documents.
+_FIRST_CHUNKS = f"""
+WITH documents AS MATERIALIZED (
+    SELECT DISTINCT document.id FROM {IngestionDocument._meta.db_table} AS submitted
+    JOIN {Document._meta.db_table} AS document ON document.id = submitted.document_id
+    WHERE submitted.job_id = %s AND submitted.state = 'done' AND document.deleted_at IS NULL
+)
+SELECT chunk.id FROM documents CROSS JOIN LATERAL (
+    SELECT id FROM {Chunk._meta.db_table} WHERE document_id = documents.id ORDER BY id LIMIT %s
+) AS chunk
+ORDER BY chunk.id LIMIT %s
+"""
 STARVED_ADVICE = gettext_noop(
     "Start a worker for the queue ingestion. If one runs, read its log, and check the broker on /readyz."
 )
@@ -94,9 +108,8 @@ def list_documents(
 
 def list_chunk_ids(job: IngestionJob, limit: int) -> list[uuid.UUID]:
     """Return the ids of at most `limit` chunks that the job's documents have now, in the order of their keys."""
-    documents = job.documents.filter(state=State.DONE, document__deleted_at=None).values("document")
     with identity.write_access():
-        return list(Chunk.objects.filter(document__in=documents).order_by("pk").values_list("pk", flat=True)[:limit])
+        return [chunk_id for (chunk_id,) in read_rows(_FIRST_CHUNKS, [job.pk, limit, limit])]
 
 
 def list_failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:
