@@ -35,7 +35,7 @@ _CELL_TO_CHANGE = re.compile(
 _IN_BOOK, _LIST_OR_LINK, _NAVIGATION = (
     (".xhtml", ".html", ".htm", ".css"),
     re.compile(b"<(?:ol|a) "),
-    re.compile(b"<nav "),
+    re.compile(rb"<nav [^>]{0,300}\btoc\b"),
 )
 # The address of a web page, and the mark of a note.
 _ADDRESS, _NOTE_MARK = re.compile(r"[A-Za-z][A-Za-z+.-]{1,20}:"), re.compile(r"[\[(]?(\d{1,4}|[*†‡]{1,3})[\])]?")

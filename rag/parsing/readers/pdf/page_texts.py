@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text, table_places
 from .aligned_tables import find_aligned_tables, find_rows
+from .letters.detached_labels import attach_labels
 from .ruled_tables import find_ruled_tables
 from .text_lines import PageLines, TextLine, mark_bullets
 from .work_budget import WorkBudget, WorkExceeded
@@ -170,7 +171,8 @@ class _Pages:
         page = self._document[number - 1]
         page_lines = PageLines(page, _MAX_PAGE_CHARACTERS)
         self._characters.take(1 + len(page_lines.text))
-        return page, page_lines, [line for line in page_lines.lines() if _is_on_page(line, page.get_cropbox())]
+        box = page.get_cropbox()
+        return page, page_lines, attach_labels([line for line in page_lines.lines() if _is_on_page(line, box)])
 
 
 def _is_on_page(line: TextLine, box: tuple[float, float, float, float]) -> bool:

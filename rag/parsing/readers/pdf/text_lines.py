@@ -25,6 +25,8 @@ _LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(
 _BLANKS = re.compile(r"(?<![^\W\d_])[\x0b-\x0f](?!\n|[^\W\d_])")
 # Signs that say something on a line of their own, which wrapped cells have: "640" and "€" below it.
 _SIGNS = frozenset("€£¥₹✓✔✗✘☑☒☐")
+# Those of items; they have lines of their own if they were written apart from the items.
+BULLETS = frozenset("•◦▪‣∙●○■")
 _FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
 _FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
 # The last ones are of fonts of TeX and of Ghostscript's Times.
@@ -167,7 +169,8 @@ class PageLines:
 
     def _lines(self) -> Iterator[TextLine]:
         for start, words in self._written_lines():
-            letters = [place for place, character in enumerate(words) if character.isalnum() or character in _SIGNS]
+            signs = BULLETS if words.strip() in BULLETS else _SIGNS
+            letters = [place for place, character in enumerate(words) if character.isalnum() or character in signs]
             if letters:
                 first, last = start + letters[0], start + letters[-1]
                 left, height = self._box(first, loose=True)[0], self._size(first)

@@ -83,11 +83,13 @@ def test_books_have_the_numbers_of_their_lists_and_no_links(read: Read) -> None:
     chapters = [
         '<p>See <a href="c2.xhtml">Two</a>.<a href="#n1"><sup>1</sup></a> For:</p><ol type="a"><li>boats,</li>'
         '<li>rafts.</li></ol><p><a href="#r1">\u21a9</a> Ask <a href="https://a.example">us</a>.</p>',
+        '<nav class="contents"><p><a href="#c">Contents</a></p></nav><h1><a href="#c">Ice</a></h1>'
         '<style>ol.x { list-style-type: upper-roman }</style><ol class="x"><li>Ice</li></ol>',
         "<p>No XML<p>",
     ]
     text = read(files.epub(chapters), "a.epub").text
-    assert text.startswith("See Two.[1] For:\n\na. boats,\nb. rafts.\n\nAsk [us](https://a.example).\n\nI. Ice")
+    assert text.startswith("See Two.[1] For:\n\na. boats,\nb. rafts.\n\nAsk [us](https://a.example).")
+    assert "\n\nContents\n\n# Ice\n\nI. Ice" in text
     assert text.endswith("No XML")
 
 

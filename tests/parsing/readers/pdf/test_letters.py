@@ -2,6 +2,8 @@
 
 import pytest
 
+from benchmarks.support import drawn_pdf
+from benchmarks.support.drawn_pdf import Text
 from rag.parsing.readers.pdf.letters.overprinted import leave_out_copies
 from rag.parsing.readers.pdf.letters.spacing_accents import LEFT_OUT, Accents
 from tests.parsing import files
@@ -79,3 +81,17 @@ def test_long_lines_take_linear_time() -> None:
 
     assert look("aa bb " * 20) == "aa bb " * 20
     assert takes_linear_time(look, lambda length, attempt: f"aa{attempt} " * (length // 4), 40_000)
+
+
+def test_labels_that_were_written_behind_the_text_stand_before_their_items(read: Read) -> None:
+    """WeasyPrint draws the bullets and numbers of a page last."""
+    items = ["boats", "rafts", "with oars"]
+    lines = [Text(72, 700 - 30 * number, text) for number, text in enumerate(items)]
+    labels = [Text(300, 600, "•"), Text(62, 640, "•"), Text(58, 700, "1."), Text(58, 670, "2.")]
+    text = read(drawn_pdf.draw([[*lines, *labels]]), "a.pdf").text
+    assert text.split("\n\n") == ["1. boats", "2. rafts", "- with oars"]
+
+
+def test_labels_without_an_item_at_their_right_stay(read: Read) -> None:
+    lines = [Text(72, 700, "The boats are ready."), Text(56, 650, "1."), Text(72, 600, "The rafts are not.")]
+    assert read(drawn_pdf.draw([lines]), "a.pdf").text.split("\n\n")[1] == "1."

@@ -71,6 +71,8 @@ def test_a_format_for_some_numbers_only_is_not_used() -> None:
 def test_units_of_a_format_are_read(read: Read, code: str, value: str, shown: str) -> None:
     cells = f'<c r="A2"><v>1</v></c><c r="B2" s="1"><f>A2*2</f><v>{value}</v></c>'
     assert f"| 1 | {shown} |" in read(workbook(cells, code), "a.xlsx").text
+    indented = cells.replace("><f", ">\n  <f").replace("><v", ">\n  <v").replace("></c", ">\n</c")  # Gnumeric
+    assert f"| 1 | {shown} |" in read(workbook(indented, code), "a.xlsx").text
 
 
 def test_a_percentage_without_a_format_of_its_own_is_read(read: Read) -> None:
@@ -99,7 +101,9 @@ def test_what_is_no_number_stays(cell: str) -> None:
     assert show_numbers(content) == content
 
 
-@pytest.mark.parametrize("part", ['<c s="1">', '<c s="1"><f>', '<c s="1"><f>a</f><v>', '<c s="1"><v>1</v></c>', "<c "])
+@pytest.mark.parametrize(
+    "part", ['<c s="1">', '<c s="1">   <f/>   ', '<c s="1"><f>', '<c s="1"><f>a</f><v>', '<c s="1"><v>1</v></c>', "<c "]
+)
 def test_cells_are_found_in_linear_time(part: str) -> None:
     def build(size: int, _: int) -> bytes:
         return workbook(part * (size // len(part)), EUROS)

@@ -14,7 +14,7 @@ from rag.parsing.readers.office.prepare_for_xberg import replace_members
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _CELL = re.compile(
-    rb"<c ([^<>]{1,300})>(?:<f[^<>]{0,300}(?:/>|>[^<>]{0,10000}</f>))?<v>([^<>]{1,40})</v></c>",
+    rb"<c ([^<>]{1,300})>\s{0,40}(?:<f[^<>]{0,300}(?:/>|>[^<>]{0,10000}</f>)\s{0,40})?<v>([^<>]{1,40})</v>\s{0,40}</c>",
 )
 _ATTRIBUTES = re.compile(rb"\b([rst])=\"(\w{1,20})\"")
 # The parts of a format: texts and a currency, what is not shown (colours, conditions, white space), places of digits.
