@@ -68,11 +68,14 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False, l
     decoded = decode_unicode_file(file)
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return parse_in_sandbox.parse_file(file, media_type=media_type)
-    if all(part.isspace() for part in read_lines_in_parts(decoded)):
-        raise ParseFailed("The file contains no text.")
     if isinstance(decoded, LongText):
-        return plain_text.parse_long(decoded, media_type)
-    return _keep_unchanged(decoded, media_type)
+        parsed = plain_text.parse_long(decoded, media_type)
+    else:
+        parsed = _keep_unchanged(decoded, media_type)
+    # A text may consist of commands for a terminal, which are left out.
+    if all(part.isspace() for part in read_lines_in_parts(parsed.content)):
+        raise ParseFailed("The file contains no text.")
+    return parsed
 
 
 def detect_type(head: bytes, *, content_type: str, name: str, ocr: bool) -> str:

@@ -120,6 +120,7 @@ def test_a_password_is_reported(read: Read, content: bytes, name: str) -> None:
         (b"<html><body></body></html>", "a.html", "no text"),
         (files.pdf([""]), "a.pdf", "OCR"),
         (files.docx(""), "a.docx", "no text"),
+        (b" \x08", "a.txt", "no text"),
     ],
 )
 def test_empty_files_are_reported(read: Read, content: bytes, name: str, message: str) -> None:
