@@ -99,14 +99,37 @@ def add_bert(graph: BertGraph, weights: Weights, config: BertConfig, *, mask: st
     Returns:
         The name of the node with the output of the last layer, float32 (batch, tokens, dimensions).
     """
-    hidden = _add_embeddings(graph, weights, config["layer_norm_eps"], segments)
+    return add_layers(graph, weights, config, _add_embeddings(graph, weights, segments), mask=mask)
+
+
+def add_layers(graph: BertGraph, weights: Weights, config: BertConfig, embedded: str, *, mask: str = "") -> str:
+    """Add the normalization of sums of embeddings, and all layers.
+
+    Args:
+        graph: The graph that gets the nodes.
+        weights: The weights by name.
+        config: The sizes of the model.
+        embedded: The node or input with the sums of word, position and segment embeddings.
+        mask: The node that says which tokens are no padding; empty if there is none.
+
+    Returns:
+        The name of the node with the output of the last layer, float32 (batch, tokens, dimensions).
+    """
+    hidden = graph.node(
+        "LayerNormalization",
+        embedded,
+        graph.constant(weights["embeddings.LayerNorm.weight"]),
+        graph.constant(weights["embeddings.LayerNorm.bias"]),
+        axis=-1,
+        epsilon=config["layer_norm_eps"],
+    )
     for layer in range(config["num_hidden_layers"]):
         hidden = _add_layer(graph, weights, f"encoder.layer.{layer}.", hidden, mask, config)
     return hidden
 
 
-def _add_embeddings(graph: BertGraph, weights: Weights, epsilon: float, segments: str) -> str:
-    """Add the sum of word, position and segment embeddings, normalized, and return the name of its node."""
+def _add_embeddings(graph: BertGraph, weights: Weights, segments: str) -> str:
+    """Add the sum of word, position and segment embeddings, and return the name of its node."""
     of_segments = weights["embeddings.token_type_embeddings.weight"]
     # If there is only one segment, its embedding is added to those of the positions in advance.
     positions = weights["embeddings.position_embeddings.weight"] + (0 if segments else of_segments[0])
@@ -116,14 +139,7 @@ def _add_embeddings(graph: BertGraph, weights: Weights, epsilon: float, segments
     total = graph.node("Add", words, placed)
     if segments:
         total = graph.node("Add", total, graph.node("Gather", graph.constant(of_segments), segments, axis=0))
-    return graph.node(
-        "LayerNormalization",
-        total,
-        graph.constant(weights["embeddings.LayerNorm.weight"]),
-        graph.constant(weights["embeddings.LayerNorm.bias"]),
-        axis=-1,
-        epsilon=epsilon,
-    )
+    return total
 
 
 def _add_layer(graph: BertGraph, weights: Weights, name: str, hidden: str, mask: str, config: BertConfig) -> str:
