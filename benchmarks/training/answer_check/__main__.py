@@ -16,26 +16,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.support.set_up import set_up_django
-from benchmarks.training.answer_check.pairs import Pair, read_judged, read_selqa
+from benchmarks.training.answer_check.pairs import Pair
+from benchmarks.training.answer_check.sources import add_arguments, read_pairs
 
-_INVENTED = 24_000
-# With the 442 articles of SQuAD 1.1's training set these are about 5,000 questions.
-_QUESTIONS_PER_ARTICLE = 12
 # One question in so many is held out, but no more than _MAX_HELD_OUT of a source.
 _SHARE_HELD_OUT, _MAX_HELD_OUT = 12, 400
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training.answer_check")
-    parser.add_argument("squad", type=Path)
-    parser.add_argument("folders", type=Path, nargs="*")
-    parser.add_argument("--selqa", type=Path, nargs="*", default=[], help="JSON files of SelQA")
-    parser.add_argument("--per-article", type=int, default=_QUESTIONS_PER_ARTICLE, help="questions per SQuAD article")
-    parser.add_argument("--measuring", type=Path, nargs="*", default=[], help="texts that measure the product")
-    parser.add_argument("--judged", type=Path, help='lines {"question", "answer", "is_right"}')
-    parser.add_argument("--invented", type=int, default=_INVENTED, help=f"number of invented pairs, {_INVENTED:,}")
+    add_arguments(parser)
     parser.add_argument("--start", type=Path, help="continue from these differences, with a lower rate")
-    parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     set_up_django()
     from benchmarks.training.answer_check.differences import read_trained, write_differences
@@ -45,7 +36,7 @@ def main() -> None:
 
     trained: list[Pair] = []
     held_out: dict[str, list[Pair]] = {}
-    for source, pairs in _read_pairs(options).items():
+    for source, pairs in read_pairs(options).items():
         reserved = _reserve_questions(pairs)
         held_out[source] = [pair for pair in pairs if pair.question in reserved]
         trained += [pair for pair in pairs if pair.question not in reserved]
@@ -58,25 +49,6 @@ def main() -> None:
     network.train(trained)
     print("after: ", network.evaluate(held_out), flush=True)
     write_differences(options.out, published, *network.weights())
-
-
-def _read_pairs(options: argparse.Namespace) -> dict[str, list[Pair]]:
-    """Return all pairs by their source."""
-    from benchmarks.training.answer_check.documentation_pairs import read_documentation_pairs
-    from benchmarks.training.answer_check.invented.pairs import invent_pairs
-    from benchmarks.training.answer_check.squad_pairs import read_squad_pairs
-
-    generator = random.Random(4)
-    measuring_text = "\n".join(file.read_text() for file in options.measuring)
-    return {
-        "squad": read_squad_pairs(
-            options.squad, generator, questions_per_article=options.per_article, measuring_text=measuring_text
-        ),
-        "selqa": [pair for file in options.selqa for pair in read_selqa(file, generator)],
-        "documentation": [pair for folder in options.folders for pair in read_documentation_pairs(folder, generator)],
-        "judged": read_judged(options.judged) if options.judged else [],
-        "invented": invent_pairs(options.invented, random.Random(11)),
-    }
 
 
 def _reserve_questions(pairs: Sequence[Pair]) -> set[str]:

@@ -61,10 +61,11 @@ def _embed_article(passages: Sequence[tuple[str, Sequence[AnsweredQuestion]]]) -
                 answers.append((number, rows[number].start + within[0]))
     if not question_texts:
         return None
-    return Article(_vectors(sentences), rows, _vectors(question_texts), answers)
+    return Article(embed_texts(sentences), rows, embed_texts(question_texts), answers)
 
 
-def _vectors(texts: Sequence[str]) -> Vectors:
+def embed_texts(texts: Sequence[str]) -> Vectors:
+    """Return the vectors of texts by the multilingual model, float32 (texts, dimensions)."""
     embedder = provider_factory.multilingual_embedder()
     starts = range(0, len(texts), _TEXTS_PER_CALL)
     return np.concatenate([embedder.embed(texts[start : start + _TEXTS_PER_CALL]) for start in starts])
