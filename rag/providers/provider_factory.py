@@ -22,6 +22,8 @@ from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
 from .embedders.openai import OpenAIEmbedder
 from .entailment.answer_check import AnswerCheck
+from .entailment.multilingual import model_file
+from .entailment.multilingual.check import MultilingualCheck
 from .entailment.remote import RemoteEntailmentModel
 from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, is_reachable
@@ -79,6 +81,14 @@ def answer_check() -> AnswerCheck | None:
     if not minilm_files.is_installed():
         return None
     return AnswerCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
+
+
+@functools.cache
+def multilingual_check() -> MultilingualCheck | None:
+    """Return the model that judges texts in any language, one per process; None if it is not installed or not used."""
+    if not (settings.RAG_MULTILINGUAL_MODEL and model_file.is_installed()):
+        return None
+    return MultilingualCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)
