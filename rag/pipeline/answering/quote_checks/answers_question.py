@@ -11,6 +11,8 @@ from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import share_in_quotes
 from rag.providers import provider_factory
+from rag.providers.entailment.answer_check import AnswerCheck
+from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.question_language import is_english
 
@@ -18,6 +20,8 @@ logger = structlog.get_logger(__name__)
 
 # The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
 _MIN_LOGIT = -2.5
+# The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
+_MIN_MULTILINGUAL_LOGIT = -2.4
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
@@ -34,28 +38,30 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
         probability: The probability that the passages contain the answer, 0…1.
 
     Returns:
-        False if a model finds so. True if this is not judged: if the question or the first quote is in another language
-        than English, without the local model, if the probability is high, if "Yes" or "No" answers it, and if quotes
-        and headings have no word of the question: then the model cannot tell other words from another subject.
+        False if a model finds so. True if this is not judged: without the models, if the probability is high, if "Yes"
+        or "No" answers it (in other languages than English, for all questions of yes or no), and if quotes and headings
+        in the language of the question have no word of it: then a model cannot tell other words from another subject.
     """
-    first, model = generation.first_quote, provider_factory.answer_check()
-    if first is None or model is None or not _can_be_judged(query, generation, first, probability):
+    first = generation.first_quote
+    if first is None or probability >= _MAX_DOUBTFUL:
+        return True
+    is_between_languages = is_in_other_language(query, [first.citations[0].passage])
+    is_all_english = is_english(query) and not is_between_languages
+    if is_yes_or_no(query) and not (is_all_english and not says_yes_or_no(generation.quoted_text)):
+        return True
+    if not is_between_languages and not share_in_quotes(query, generation.quotes or (), generation.headings):
+        return True
+    model: AnswerCheck | MultilingualCheck | None = provider_factory.multilingual_check()
+    minimum = _MIN_MULTILINGUAL_LOGIT
+    if is_all_english:
+        model, minimum = provider_factory.answer_check(), _MIN_LOGIT
+    if model is None:
         return True
     try:
-        return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= _MIN_LOGIT
+        return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= minimum
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return True
-
-
-def _can_be_judged(query: str, generation: PreparedGeneration, first: Quote, probability: float) -> bool:
-    if probability >= _MAX_DOUBTFUL or not is_english(query):
-        return False
-    if is_in_other_language(query, [first.citations[0].passage]):
-        return False
-    if is_yes_or_no(query) and says_yes_or_no(generation.quoted_text):
-        return False
-    return share_in_quotes(query, generation.quotes or (), generation.headings) > 0
 
 
 def _with_headings(query: str, first: Quote, text: str) -> str:

@@ -77,14 +77,53 @@ class Refusing:
     [
         ("Does the canoe have a colour?", "Yes. The canoe is red.", "en"),  # it answers
         ("When must we leave?", "Please check out by 10 am.", "en"),  # no common word
-        ("Wie schwer ist die Marimba?", "Die Marimba verleiht Frau Novak.", "de"),
-        (WEIGHT, "Die Marimba verleiht Frau Novak.", "de"),
+        ("Hat das Kanu eine Farbe?", "Das Kanu kostet 12 Euro am Tag.", "de"),
+        ("Wann müssen wir gehen?", "Die Abreise ist bis 10 Uhr.", "de"),
     ],
 )
 def test_some_quotes_are_not_judged(question: str, text: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_factory, "answer_check", Refusing)
+    monkeypatch.setattr(provider_factory, "multilingual_check", Refusing)
     assert is_answer(question, text, lang=lang)
     assert not is_answer(WEIGHT, MARIMBA)
+
+
+GERMAN_WEIGHT, SPANISH_WEIGHT = "Wie schwer ist die Marimba?", "¿Cuánto pesa la marimba?"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lang"),
+    [
+        (GERMAN_WEIGHT, "Die Marimba wiegt 70 kg.", "de"),
+        (GERMAN_WEIGHT, "The marimba weighs 70 kg.", "en"),
+        (SPANISH_WEIGHT, "La marimba pesa 70 kg.", "es"),
+        (WEIGHT, "Die Marimba wiegt 70 kg.", "de"),
+        ("Was kostet der Eintritt für Kinder?", "Eintritt — Kinder: 4 Euro — Erwachsene: 9 Euro", "de"),
+        ("Quand la piscine est-elle ouverte ?", "La piscine est ouverte du mardi au dimanche, de 10 h à 19 h.", "fr"),
+    ],
+)
+def test_answers_in_other_languages_are_shown(question: str, text: str, lang: str) -> None:
+    assert is_answer(question, text, lang=lang)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lang"),
+    [
+        ("Welche Farbe hat das Kanu?", "Das Kanu kostet 12 Euro am Tag.", "de"),
+        ("Wann ist der Flohmarkt in Ashford?", "Flohmarkt in Norwood: Samstag, 8 bis 12 Uhr.", "de"),
+        ("¿Cuándo es el mercado en Ashford?", "Mercado en Norwood: sábado, de 8 a 12.", "es"),
+        ("When is the autumn break in 2026?", "Herbstferien 2025: 14. bis 25. Oktober.", "de"),
+    ],
+)
+def test_what_says_something_else_in_another_language_is_not_shown(question: str, text: str, lang: str) -> None:
+    assert not is_answer(question, text, lang=lang)
+
+
+def test_the_multilingual_model_judges_only_what_the_english_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_factory, "multilingual_check", Refusing)
+    assert is_answer(WEIGHT, "The marimba weighs 70 kg.", lang="en")
+    assert not is_answer(GERMAN_WEIGHT, "Die Marimba wiegt 70 kg.", lang="de")
+    assert not is_answer(WEIGHT, "Die Marimba wiegt 70 kg.", lang="de")
 
 
 def test_quotes_with_high_probability_are_not_judged() -> None:
