@@ -59,6 +59,8 @@ class Passage(NamedTuple):
             English, of the title and all headings. None if there is nothing to compare, or if it was not computed.
         multilingual_cosine: Cosine similarity by the multilingual model, -1…1, if passages in several languages were
             compared with an English question (rag.pipeline.retrieval.reranking.other_languages). None otherwise.
+        answer_logit: How surely the passage has the answer, about -5…5, by a model that reads both (any language). None
+            if it did not (rag.pipeline.retrieval.reranking.read_together).
         signatures: The stored token signatures, if the search has read them for late interaction.
     """
 
@@ -93,6 +95,7 @@ class Passage(NamedTuple):
     relative_similarity: float | None = None
     heading_similarity: float | None = None
     multilingual_cosine: float | None = None
+    answer_logit: float | None = None
     signatures: TokenSignatures | None = None
 
     def __eq__(self, other: object) -> bool:

@@ -11,6 +11,7 @@ from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage, Question
 
 from .other_languages import place_other_languages
+from .read_together import read_together
 from .title_and_heading_similarity import prefer_similar_headings
 
 logger = structlog.get_logger(__name__)
@@ -54,6 +55,7 @@ def rerank(
     ranked = sorted(scored, key=lambda passage: -passage.relevance)
     if isinstance(reranker, LocalReranker):  # others read the headings with the text
         ranked = prefer_similar_headings(question.text, ranked, multilingual_vector)
+        ranked = read_together(question.text, ranked)
     return [*ranked, *_scale_below(ranked, others)], ()
 
 
