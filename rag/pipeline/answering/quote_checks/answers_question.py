@@ -47,7 +47,7 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
         return True
     is_between_languages = is_in_other_language(query, [first.citations[0].passage])
     is_all_english = is_english(query) and not is_between_languages
-    if is_yes_or_no(query) and not (is_all_english and not says_yes_or_no(generation.quoted_text)):
+    if is_yes_or_no(query) and (not is_all_english or says_yes_or_no(generation.quoted_text)):
         return True
     if not is_between_languages and not share_in_quotes(query, generation.quotes or (), generation.headings):
         return True
