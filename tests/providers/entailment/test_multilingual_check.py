@@ -43,6 +43,12 @@ def test_the_part_that_the_question_is_about_is_read(model: MultilingualCheck) -
     assert model.logit(WEIGHT, at_end) == pytest.approx(model.logit(WEIGHT, nowhere), abs=0.01)
 
 
+def test_words_are_similar_to_their_translations(model: MultilingualCheck) -> None:
+    about_it, other = model.compare("Wann schließt die Bibliothek?", ["The library closes at noon.", "Cats like fish."])
+    assert about_it > other + 0.1
+    assert model.compare("", ["a"]) == model.compare("a", [""]) == [0.0]
+
+
 def test_the_heading_is_read_with_the_text(model: MultilingualCheck) -> None:
     with_heading, without = model.logits(WEIGHT, [("Marimba", "Gewicht: 70 kg"), ("Klavier", "Gewicht: 70 kg")])
     assert with_heading > without

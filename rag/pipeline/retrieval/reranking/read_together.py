@@ -5,12 +5,14 @@ question together with the passage finds whether it has the answer (docs/decisio
 questions and passages have late interaction instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import structlog
 
 from rag.errors import ProviderFailed
 from rag.providers import provider_factory
+from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
 
@@ -18,14 +20,15 @@ from .title_and_heading_similarity import logit, sigmoid
 
 logger = structlog.get_logger(__name__)
 
-# How many of the best passages are read: each takes 10 ms of CPU time.
-_MAX_READ = 8
-# The weight of the model's logit beside that of the relevance.
-_WEIGHT = 1.0
+# How many of the best passages are read: each takes 10 ms of CPU time. Of more ones only the words are compared, which
+# takes one.
+_MAX_READ, _MAX_COMPARED = 8, 30
+# The weight of the model's logit beside that of the relevance, and of the similarity of words if both are standardized.
+_WEIGHT, _WORDS_WEIGHT = 1.0, 0.75
 
 
 def read_together(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Add the model's logits to the relevance of the best eight passages, and sort these again.
+    """Compare the words of the best 30 passages with the question, read the best eight of them, and sort these again.
 
     Args:
         question: The question.
@@ -34,22 +37,51 @@ def read_together(question: str, passages: Sequence[Passage]) -> list[Passage]:
     Returns:
         The passages by descending relevance. Those that were read have their `answer_logit`.
     """
-    best, model = passages[:_MAX_READ], provider_factory.multilingual_check()
-    if model is None or len(best) < 2 or not _are_between_languages(question, best):
+    model = provider_factory.multilingual_check()
+    if model is None or len(passages) < 2 or not _are_between_languages(question, passages[:_MAX_READ]):
         return list(passages)
     try:
-        logits = model.logits(question, [_with_heading(passage) for passage in best])
+        return _read(question, _compare_words(question, passages, model), model)
     except ProviderFailed as error:
         logger.warning("reading_skipped", reason=error.message)
         return list(passages)
-    highest = max(logits)
-    read = [
-        passage.copy_with(relevance=sigmoid(logit(passage.relevance) + _WEIGHT * (value - highest)), answer_logit=value)
-        for passage, value in zip(best, logits, strict=True)
+
+
+def _compare_words(question: str, passages: Sequence[Passage], model: MultilingualCheck) -> list[Passage]:
+    """Add the similarity of words, standardized, to the relevances of the best 30 passages, and sort these again."""
+    compared = passages[:_MAX_COMPARED]
+    relevances = np.array([logit(passage.relevance) for passage in compared])
+    similarities = np.array(model.compare(question, [passage.text_with_headings for passage in compared]))
+    spread = relevances.std() / max(similarities.std(), 1e-6)
+    added = _WORDS_WEIGHT * spread * (similarities - similarities.max())
+    return _sort_again(passages, [float(value) for value in relevances + added], {})
+
+
+def _read(question: str, passages: Sequence[Passage], model: MultilingualCheck) -> list[Passage]:
+    """Add the model's logits to the relevances of the best eight passages, and sort these again."""
+    best = passages[:_MAX_READ]
+    logits = model.logits(question, [_with_heading(passage) for passage in best])
+    relevances = [
+        logit(passage.relevance) + _WEIGHT * (value - max(logits)) for passage, value in zip(best, logits, strict=True)
     ]
-    ranked = sorted(read, key=lambda passage: -passage.relevance)
+    return _sort_again(passages, relevances, dict(enumerate(logits)))
+
+
+def _sort_again(passages: Sequence[Passage], logits: Sequence[float], read: Mapping[int, float]) -> list[Passage]:
+    """Return the first passages by descending relevance, and the others below them.
+
+    Args:
+        passages: The passages, best first.
+        logits: The logits of the new relevances of the first ones.
+        read: The logits of the model by the positions of passages that it has read.
+    """
+    changed = [
+        passage.copy_with(relevance=sigmoid(value), answer_logit=read.get(position, passage.answer_logit))
+        for position, (passage, value) in enumerate(zip(passages, logits, strict=False))
+    ]
+    ranked = sorted(changed, key=lambda passage: -passage.relevance)
     lowest = ranked[-1].relevance
-    return [*ranked, *(rest.copy_with(relevance=min(rest.relevance, lowest)) for rest in passages[_MAX_READ:])]
+    return [*ranked, *(rest.copy_with(relevance=min(rest.relevance, lowest)) for rest in passages[len(logits) :])]
 
 
 def _are_between_languages(question: str, passages: Sequence[Passage]) -> bool:

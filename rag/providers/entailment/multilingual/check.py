@@ -86,6 +86,23 @@ class MultilingualCheck:
             )
         return logits
 
+    def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how similar the words of a question are to those of texts, in any language: 0…1, mostly 0.1 to 0.6.
+
+        No layer of the model is needed, so a text takes one CPU-millisecond instead of nine.
+
+        Args:
+            question: The question.
+            texts: Texts of any length.
+
+        Raises:
+            EmbeddingFailed: If the model's file is not the published one.
+            EntailmentFailed: If the model cannot be loaded.
+        """
+        _, _, splitter, windows = self._model
+        question_ids = splitter.ids(question)
+        return [windows.compare(question_ids, splitter.ids(text)) for text in texts]
+
     def _judge(self, question: Sequence[int], text: Sequence[int]) -> float:
         session, file, _, _ = self._model
         embedded = file.embed(join(question, text))[np.newaxis]

@@ -27,17 +27,29 @@ class Windows:
         self._file = file
         self._mean = file.word_embeddings(_AVERAGED).mean(axis=0)
 
+    def compare(self, question: Sequence[int], text: Sequence[int]) -> float:
+        """Return the mean of the greatest similarity of each piece of the question, weighted by how rare it is."""
+        if not question or not text:
+            return 0.0
+        weights = self._weights(question)
+        similarities = self._directions(question) @ self._directions(text).T
+        return float(weights @ similarities.max(axis=1) / max(weights.sum(), 1e-6))
+
     def find_best(self, question: Sequence[int], text: Sequence[int], size: int) -> list[int]:
         """Return the best `size` pieces of a text in a row; the first ones if several are as good."""
         if len(text) <= size or not question:
             return list(text[:size])
         of_question = self._directions(question)
-        weights = np.maximum(-self._file.scores[list(question)] - _COMMON_SCORE, 0)
+        weights = self._weights(question)
         similarities = of_question @ self._directions(text).T
         starts = [*range(0, len(text) - size, _STEP), len(text) - size]
         scores = [float(weights @ similarities[:, start : start + size].max(axis=1)) for start in starts]
         best = starts[int(np.argmax(scores))]
         return list(text[best : best + size])
+
+    def _weights(self, ids: Sequence[int]) -> Vectors:
+        weights: Vectors = np.maximum(-self._file.scores[list(ids)] - _COMMON_SCORE, 0)
+        return weights
 
     def _directions(self, ids: Sequence[int]) -> Vectors:
         """Return the embeddings of pieces without the mean, each of length 1."""

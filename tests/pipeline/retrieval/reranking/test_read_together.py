@@ -19,6 +19,13 @@ class Reader:
 
     def __init__(self) -> None:
         self.read: list[tuple[str, str]] = []
+        self.similar = ""
+        self.compared: list[str] = []
+
+    def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        words = [text.strip() for text in texts]  # title and headings are above the text
+        self.compared += words
+        return [float(word == self.similar) for word in words]
 
     def logits(self, question: str, texts: Sequence[tuple[str, str]]) -> list[float]:
         self.read += texts
@@ -74,6 +81,16 @@ def test_only_the_best_eight_are_read(reader: Reader) -> None:
     assert ranked[8].answer_logit is None
     relevances = [passage.relevance for passage in ranked]
     assert relevances == sorted(relevances, reverse=True)
+
+
+def test_passages_with_similar_words_are_read_first(reader: Reader) -> None:
+    reader.similar = "9"
+    assert texts(read_together(GERMAN, passages(*"123456780", "9", "99")))[0] == "9"
+
+
+def test_words_of_the_best_thirty_are_compared(reader: Reader) -> None:
+    read_together(GERMAN, passages(*map(str, range(40))))
+    assert reader.compared == [*map(str, range(30))]
 
 
 def test_the_nearest_heading_or_the_title_is_read_with_a_passage(reader: Reader) -> None:
