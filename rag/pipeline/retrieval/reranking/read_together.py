@@ -13,7 +13,8 @@ import structlog
 from rag.errors import ProviderFailed
 from rag.providers import provider_factory
 from rag.providers.entailment.multilingual.check import MultilingualCheck
-from rag.text.question_language import is_english, is_foreign
+from rag.text.languages import snowball_algorithm
+from rag.text.question_language import is_english, is_foreign, name_language
 from rag.types import Passage
 
 from .title_and_heading_similarity import logit, sigmoid
@@ -28,7 +29,7 @@ _WEIGHT, _WORDS_WEIGHT = 1.0, 0.75
 
 
 def read_together(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Compare the words of the best 30 passages with the question, read the best eight of them, and sort these again.
+    """Compare words of the question with those of passages in other languages, and read the best eight passages.
 
     Args:
         question: The question.
@@ -48,13 +49,24 @@ def read_together(question: str, passages: Sequence[Passage]) -> list[Passage]:
 
 
 def _compare_words(question: str, passages: Sequence[Passage], model: MultilingualCheck) -> list[Passage]:
-    """Add the similarity of words, standardized, to the relevances of the best 30 passages, and sort these again."""
+    """Add the similarity of words, standardized, to the relevances of passages in other languages than the question's.
+
+    Passages in its own language were found by their words, and have the nearest ones.
+    """
     compared = passages[:_MAX_COMPARED]
     relevances = np.array([logit(passage.relevance) for passage in compared])
-    similarities = np.array(model.compare(question, [passage.text_with_headings for passage in compared]))
-    spread = relevances.std() / max(similarities.std(), 1e-6)
-    added = _WORDS_WEIGHT * spread * (similarities - similarities.max())
-    return _sort_again(passages, [float(value) for value in relevances + added], {})
+    others = [position for position, passage in enumerate(compared) if not _is_in_language_of(question, passage)]
+    if len(others) > 1:
+        similarities = np.array(model.compare(question, [compared[position].text_with_headings for position in others]))
+        standardized = (similarities - similarities.mean()) / max(similarities.std(), 1e-6)
+        relevances[others] += _WORDS_WEIGHT * relevances.std() * standardized
+    return _sort_again(passages, [float(value) for value in relevances], {})
+
+
+def _is_in_language_of(question: str, passage: Passage) -> bool:
+    if is_english(question):
+        return not is_foreign(passage.lang)
+    return snowball_algorithm(passage.lang) == name_language(question) != ""
 
 
 def _read(question: str, passages: Sequence[Passage], model: MultilingualCheck) -> list[Passage]:

@@ -88,6 +88,13 @@ def test_passages_with_similar_words_are_read_first(reader: Reader) -> None:
     assert texts(read_together(GERMAN, passages(*"123456780", "9", "99")))[0] == "9"
 
 
+def test_words_of_passages_in_the_language_of_the_question_are_not_compared(reader: Reader) -> None:
+    read_together(ENGLISH, [*passages("1", "2", lang="de"), *passages("3", "4", lang="en"), *passages("5", lang="fr")])
+    assert reader.compared == ["1", "2", "5"]
+    read_together(GERMAN, passages("1", "2", lang="de"))
+    assert reader.compared == ["1", "2", "5"]
+
+
 def test_words_of_the_best_thirty_are_compared(reader: Reader) -> None:
     read_together(GERMAN, passages(*map(str, range(40))))
     assert reader.compared == [*map(str, range(30))]

@@ -12,6 +12,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from rag.errors import IndexUnavailable
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.embed_question import embed_question_tokens
 from rag.pipeline.retrieval.reranking.answer_projection import ProjectedQuestion, project_question
 from rag.pipeline.retrieval.reranking.late_interaction import read_signatures, token_similarities
@@ -19,6 +20,8 @@ from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage
 from rag.types.token_vectors import Similarities, TokenSignatures, TokenVectors
+
+from .answer_candidates import QuoteCandidate
 
 logger = structlog.get_logger(__name__)
 
@@ -103,6 +106,12 @@ class SentenceSimilarity:
             for chunk, first, last in self._ranges(document_id, start, end)
         ]
         return max(both, default=None)
+
+    def add_reading(
+        self, scores: Sequence[float], candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure]
+    ) -> list[float]:
+        """Return the scores of parts; in other languages with what a model finds that reads the best ones."""
+        return list(scores)
 
 
 def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:

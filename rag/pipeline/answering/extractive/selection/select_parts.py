@@ -57,6 +57,7 @@ def select_parts(
     weights = word_weights(candidates)
     headings = find_headings(structures, question, weights, similarity)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
+    scores = similarity.add_reading(scores, candidates, structures)
     section = select_section(headings, structures, question, candidates, scores, weights, similarity)
     in_section = section[0] if section else None
     if change := select_changed_statement(in_section, candidates, scores, structures, question):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rag.errors import EntailmentFailed
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.scores.multilingual_similarity import compare_in_other_languages
 from rag.providers import provider_factory
@@ -52,6 +53,7 @@ class SimilarModel(WordModel):
 @pytest.mark.parametrize(("lang", "best"), [("de", "Die Harfe kostet etwas."), ("en", "This is the nearest one.")])
 def test_words_count_more_within_a_language(lang: str, best: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between languages a common word is a name, or the same by chance."""
+    monkeypatch.setattr(provider_factory, "multilingual_check", lambda: None)
     monkeypatch.setattr(provider_factory, "multilingual_embedder", SimilarModel)
     sentences = [
         "This is the nearest one.",
@@ -62,3 +64,33 @@ def test_words_count_more_within_a_language(lang: str, best: str, monkeypatch: p
     question = "Was ist mit der Harfe?"
     quotes = extract_quotes(question, [page], compare_in_other_languages(question, [page]))
     assert quotes[0].text == best
+
+
+class Reader:
+    """Finds that what has the word "pesa" answers surely."""
+
+    def logits(self, question: str, texts: Sequence[tuple[str, str]]) -> list[float]:
+        return [20.0 if "pesa" in text else -20.0 for _, text in texts]
+
+
+class Broken(Reader):
+    """Cannot be loaded."""
+
+    def logits(self, question: str, texts: Sequence[tuple[str, str]]) -> list[float]:
+        raise EntailmentFailed("It cannot be loaded.")
+
+
+@pytest.mark.parametrize(
+    ("model", "best"),
+    [(Reader, "El arpa pesa 40 kilos."), (Broken, "This is the nearest one."), (None, "This is the nearest one.")],
+)
+def test_the_best_parts_are_read_with_the_question(
+    model: type[Reader] | None, best: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_factory, "multilingual_embedder", SimilarModel)
+    monkeypatch.setattr(provider_factory, "multilingual_check", lambda: model and model())
+    sentences = ["This is the nearest one.", "Die Harfe kostet etwas.", "El arpa pesa 40 kilos.", "Satz vier."]
+    page = passage("\n\n".join(f"## Teil\n\n{sentence}" for sentence in sentences), lang="en")
+    query = "Was ist mit der Harfe?"
+    similarity = compare_in_other_languages(query, [page])
+    assert extract_quotes(query, [page], similarity)[0].text == best
