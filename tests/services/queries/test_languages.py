@@ -263,6 +263,10 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
         ("Wer hat den Eiffelturm gebaut?", "Keine Textstelle beantwortet diese Frage eindeutig. Am nächsten kommt"),
         ("Qui a construit la tour Eiffel ?", "Aucune réponse à cette question n’a été trouvée dans les sources."),
         ("¿En qué año nació Pablo Picasso?", "No se encontró ninguna respuesta a esta pregunta en las fuentes."),
+        (
+            "Wie heeft de Eiffeltoren gebouwd?",
+            "Geen enkele passage beantwoordt deze vraag duidelijk. Het dichtst in de buurt",
+        ),
         ("Who built the Eiffel tower?", "No answer to this question was found in the sources."),
     ],
 )

@@ -78,9 +78,38 @@ _OTHERS = {
         pending="Los documentos se están preparando para preguntas en este idioma. "
         "Vuelva a preguntar dentro de unos minutos.",
     ),
+    "italian": Sentences(
+        no_answer="Nelle fonti non è stata trovata alcuna risposta a questa domanda.",
+        unclear="Nessun passaggio risponde chiaramente a questa domanda.",
+        agent_found_nothing="Nelle fonti non è stato trovato nulla che risponda a questa domanda.",
+        chat_found_nothing="Nelle fonti non è stato trovato nulla su questa domanda.",
+        gaps="I passaggi trovati non menzionano: {gaps}.",
+        closest="Il passaggio più vicino si trova in «{where}»:",
+        pending="I documenti sono in preparazione per le domande in questa lingua. "
+        "Ripeta la domanda tra qualche minuto.",
+    ),
+    "portuguese": Sentences(
+        no_answer="Não foi encontrada nas fontes nenhuma resposta a esta pergunta.",
+        unclear="Nenhuma passagem responde claramente a esta pergunta.",
+        agent_found_nothing="Não foi encontrado nas fontes nada que responda a esta pergunta.",
+        chat_found_nothing="Não foi encontrado nas fontes nada sobre esta pergunta.",
+        gaps="As passagens encontradas não mencionam: {gaps}.",
+        closest="A passagem mais próxima está em «{where}»:",
+        pending="Os documentos estão em preparação para perguntas neste idioma. "
+        "Volte a perguntar dentro de alguns minutos.",
+    ),
+    "dutch": Sentences(
+        no_answer="In de bronnen is geen antwoord op deze vraag gevonden.",
+        unclear="Geen enkele passage beantwoordt deze vraag duidelijk.",
+        agent_found_nothing="In de bronnen is niets gevonden dat deze vraag beantwoordt.",
+        chat_found_nothing="In de bronnen is niets over deze vraag gevonden.",
+        gaps="De gevonden passages vermelden niet: {gaps}.",
+        closest="Het dichtst in de buurt komt de passage in ‘{where}’:",
+        pending="De documenten worden voorbereid op vragen in deze taal. Stel de vraag over enkele minuten opnieuw.",
+    ),
 }
 
 
 def sentences_for(question: str) -> Sentences:
-    """Return the sentences in the language of a question: German, French, Spanish, or else English."""
+    """Return the sentences in the language of a question; English if it is unclear or another one."""
     return ENGLISH if is_english(question) else _OTHERS.get(name_language(question), ENGLISH)
