@@ -1,6 +1,6 @@
 """Amounts in texts, such as "12,000 €" and "7 years", and ranges of them: "over 20 € up to 100 €".
 
-English, German, French and Spanish are known.
+English, German, French, Spanish, Italian, Portuguese and Dutch are known.
 """
 
 import math
@@ -13,10 +13,10 @@ _MAX_CHARACTERS = 500
 _NUMBER = re.compile(r"\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:[.,]\d+)?")
 _GROUPED = re.compile(r"(\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+)(?:[.,](\d{1,2}))?")
 # Names of columns that have a unit without naming it.
-_UNIT_OF_COLUMN = dict.fromkeys(("age", "alter", "âge", "edad"), "year")
+_UNIT_OF_COLUMN = dict.fromkeys(("age", "alter", "âge", "edad", "età", "idade", "leeftijd"), "year")
 # "Weight (kg)", "Weight in kg"; not "Cost per hour".
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,20})[)\]]|\bin ([^\s]{1,12})")
-_PER = re.compile(r"\b(?:per|pro|je|par|por)\s+\w+|/\s*\w+", re.IGNORECASE)
+_PER = re.compile(r"\b(?:per|pro|je|par|por|al|alla|ao)\s+\w+|\ball['’]\w+|/\s*\w+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}|[€$£%]|°c", re.IGNORECASE)
 _UNIT_BEFORE = re.compile(r"(?:(?<!\w)(?:eur|usd|gbp|chf)|[€$£])\s?$", re.IGNORECASE)
 # No unit: "20 t-shirts", "25 km/h", "60 m2", "5G".
@@ -25,29 +25,54 @@ _UNIT_AFTER = re.compile(
 )
 # "€20k", "2 million €", "5 Mio. €"
 _MULTIPLIERS = (
-    (re.compile(r"\s?(?:thousand|tausend|tsd\.?)(?!\w)", re.IGNORECASE), 1e3),
-    (re.compile(r"\s?(?:millions?|millionen|mio\.?|millón|millones)(?!\w)", re.IGNORECASE), 1e6),
-    (re.compile(r"\s?(?:billions?|bn|milliarden?|mrd\.?|milliards?)(?!\w)", re.IGNORECASE), 1e9),
+    (re.compile(r"\s?(?:thousand|tausend|tsd\.?|mila|duizend)(?!\w)", re.IGNORECASE), 1e3),
+    (
+        re.compile(
+            r"\s?(?:millions?|millionen|mio\.?|millón|millones|milion[ei](?: di)?"
+            r"|milh(?:ão|ões)(?: de)?|miljoen)(?!\w)",
+            re.IGNORECASE,
+        ),
+        1e6,
+    ),
+    (
+        re.compile(
+            r"\s?(?:billions?|bn|milliarden?|mrd\.?|milliards?|miliard[oi]|miljard|bilh(?:ão|ões))(?!\w)", re.IGNORECASE
+        ),
+        1e9,
+    ),
 )
 _MULTIPLIERS_OF_MONEY = ((re.compile(r"k(?!\w)", re.IGNORECASE), 1e3), (re.compile(r"m(?!\w)", re.IGNORECASE), 1e6))
 # Not the hyphen of "BR-5".
-_SIGN = re.compile(r"(?<!\w)(?:[-−–]|(?:minus|moins|menos)\s)$", re.IGNORECASE)
+_SIGN = re.compile(r"(?<!\w)(?:[-−–]|(?:minus|moins|menos|meno)\s)$", re.IGNORECASE)
 # "1.125 kg" may be a kilogram or a tonne.
 _AMBIGUOUS = re.compile(r"[1-9][.,]\d{3}")
 _AMBIGUOUS_UNITS = frozenset({"kg", "g", "t", "km", "m", "l"})
 # What stands before a bound of a range. A longer one is named before one that it begins with.
-_ABOVE = r"more than|greater than|over|above|exceeding|über|mehr als|plus de|au-dessus de|más de|superior(?:es)? a|>"
+_ABOVE = (
+    r"more than|greater than|over|above|exceeding|über|mehr als|plus de|au-dessus de|más de|superior(?:es|e|i)? a"
+    r"|più di|oltre|mais de|acima de|meer dan|boven|>"
+)
 _FROM = (
     r"at least|starting at|between|from|minimum|ab|von|mindestens|zwischen|à partir de|au moins|entre|dès|de|du|desde"
-    r"|a partir de|al menos|≥|>="
+    r"|a partir de|al menos|almeno|a partire da|dal|dai|pelo menos|vanaf|minstens|≥|>="
 )
 _UP_TO = (
     r"up to|at most|maximum|max\.?|until|through|to|and|bis zu|bis|höchstens|maximal|und"
-    r"|jusqu['’]à|jusqu['’]au|au plus|à|au|et|hasta|como máximo|a|y|≤|<=|–|-"
+    r"|jusqu['’]à|jusqu['’]au|au plus|à|au|et|hasta|como máximo|a|y"
+    r"|fino a|fino ai|al massimo|al|ai|até|ao|no máximo|tot|tot en met|hoogstens|≤|<=|–|-"
 )
-_BELOW = r"less than|fewer than|under|below|unter|weniger als|moins de|menos de|inférieure? à|inferior(?:es)? a|<"
-_NOT_ABOVE = r"(?:no|not|nicht|pas) (?:more than|over|above|mehr als|über|plus de|más de)|ne dépassant pas|maximum of"
-_NOT_BELOW = r"(?:no|not|nicht|pas) (?:less than|under|below|weniger als|unter|moins de|menos de)|minimum of|min\.?"
+_BELOW = (
+    r"less than|fewer than|under|below|unter|weniger als|moins de|menos de|inférieure? à|inferior(?:es|e|i)? a|meno di"
+    r"|sotto i|sotto|abaixo de|minder dan|onder|<"
+)
+_NOT_ABOVE = (
+    r"(?:no|not|nicht|pas|non|não|niet) (?:more than|over|above|mehr als|über|plus de|más de|più di|mais de|meer dan)"
+    r"|ne dépassant pas|maximum of"
+)
+_NOT_BELOW = (
+    r"(?:no|not|nicht|pas|non|não|niet) (?:less than|under|below|weniger als|unter|moins de|menos de|meno di"
+    r"|minder dan)|minimum of|min\.?"
+)
 # The negated ones come first, because they end with the others.
 _OPERATORS = tuple(
     (name, re.compile(rf"(?:(?<!\w)|(?<=\d))(?:{words})\s*$", re.IGNORECASE))
@@ -60,14 +85,15 @@ _OPERATORS = tuple(
         ("up to", _UP_TO),
     )
 )
-_DASH = re.compile(r"[–-]\s*$")
+_ONLY_BETWEEN = re.compile(r"(?:[–-]|\b(?:al|ai|ao))\s*$", re.IGNORECASE)
 _OR_MORE = re.compile(
-    r"\s*(?:\+|(?:and|or) (?:more|over|above|older|up)|(?:und|oder) (?:mehr|älter|darüber)|(?:et|ou) plus|(?:y|o) más)",
+    r"\s*(?:\+|(?:and|or) (?:more|over|above|older|up)|(?:und|oder) (?:mehr|älter|darüber)|(?:et|ou) plus|(?:y|o) más"
+    r"|(?:e|o) (?:più|oltre)|(?:e|ou) mais|(?:en|of) (?:meer|ouder))",
     re.IGNORECASE,
 )
 _OR_LESS = re.compile(
     r"\s*(?:(?:and|or) (?:less|under|below|fewer|younger)|(?:und|oder) (?:weniger|jünger|darunter)|(?:et|ou) moins"
-    r"|(?:y|o) menos)",
+    r"|(?:y|o) menos|(?:e|o) meno|(?:e|ou) menos|(?:en|of) (?:minder|jonger))",
     re.IGNORECASE,
 )
 
@@ -149,9 +175,9 @@ def _between(first_operator: str, low: float, second_operator: str, high: float,
 
 
 def _operator(before: str, *, is_first: bool) -> str:
-    """Return the kind of bound that the words before a number make it; empty if none. A dash is one between numbers."""
+    """Return the kind of bound that the words before a number make it; empty if none. Between numbers a dash is one."""
     before = _UNIT_BEFORE.sub("", before)
-    if is_first and _DASH.search(before):
+    if is_first and _ONLY_BETWEEN.search(before):
         return ""
     return next((name for name, pattern in _OPERATORS if pattern.search(before)), "")
 

@@ -16,10 +16,10 @@ _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:([.,'’\u00a0\u202f])\d{3})
 _NO_DIGIT = re.compile(r"\D")
 # A word, or several with hyphens: twelve, soixante-dix-huit.
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# "treinta y cinco", "vingt et un" and "vingt-et-un" are one number.
+# "treinta y cinco", "trinta e cinco", "vingt et un" and "vingt-et-un" are one number.
 _JOINED = re.compile(
-    r"\b(vingt|trente|quarante|cinquante|soixante|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)"
-    r"[ -](?:et|y)[ -](?=[^\W\d_])",
+    r"\b(vingt|trente|quarante|cinquante|soixante|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa"
+    r"|vinte|trinta|quarenta|cinquenta|sessenta|oitenta)[ -](?:et|y|e)[ -](?=[^\W\d_])",
     re.IGNORECASE,
 )
 _VALUES = {
@@ -47,7 +47,7 @@ def normalized_numbers(text: str, lang: str = "") -> set[str]:
     """Return the numbers of a text in a form that can be compared.
 
     1,204.50 becomes 1204.5, 7th becomes 7, a date becomes its parts. The names of months and of the numbers below 100
-    count as numbers, too, in English, German, French and Spanish. Words that are also articles do not, such as "ein".
+    count as numbers, too, in the languages of `number_words`. Words that are also articles do not, such as "ein".
 
     Args:
         text: The text.

@@ -1,4 +1,4 @@
-"""Amounts with units, and ranges of them, in four languages."""
+"""Amounts with units, and ranges of them, in seven languages."""
 
 import math
 
@@ -25,6 +25,9 @@ from tests.support.checks.growth import takes_linear_time
         ("the BR-5 kg model", [Amount(5, "kg")]),
         ("20 t-shirts, 3 old keys, 5G, 25 km/h, 60 m2, 5 an hour", []),
         ("0.500 kg, 12,000 kg, perhaps 1.125 kg", [Amount(0.5, "kg"), Amount(12_000, "kg")]),
+        ("tre settimane, 24 ore e 2 milioni di euro", [Amount(24, "hour"), Amount(2_000_000, "€")]),
+        ("30 dias, 2 pessoas, 3 quilos", [Amount(30, "day"), Amount(2, "person"), Amount(3, "kg")]),
+        ("6 weken en 20 duizend euro", [Amount(6, "week"), Amount(20_000, "€")]),
         ("", []),
     ],
 )
@@ -54,6 +57,16 @@ def test_numbers_with_a_unit_are_amounts(text: str, amounts: list[Amount]) -> No
         ("no more than 10 €", [10], [11]),
         ("nicht mehr als 10 €", [10], [11]),
         ("not less than 10 €", [10, 11], [9]),
+        ("da 20 a 100 €", [20, 100], [19, 101]),
+        ("dal 20 al 100 €", [20, 100], [19, 101]),
+        ("oltre 20 € fino a 100 €", [20.5, 100], [20, 101]),
+        ("non più di 10 €", [10], [11]),
+        ("mais de 20 € até 100 €", [20.5, 100], [20, 101]),
+        ("menos de 50 €", [49.99], [50]),
+        ("meer dan 20 € tot 100 €", [20.5, 100], [20, 101]),
+        ("niet meer dan 10 €", [10], [11]),
+        ("vanaf 70 €", [70, 71], [69]),
+        ("70 € of meer", [70, 71], [69]),
         ("-10 to -5 €", [-10, -5], [-11, -4, 5]),
         ("over €10k up to €1 million", [10_001, 1_000_000], [10_000, 1_000_001]),
     ],
@@ -69,7 +82,19 @@ def test_a_range_contains_amounts_of_its_unit(text: str, inside: list[float], ou
 
 @pytest.mark.parametrize(
     "text",
-    ["", "12 €", "soon", "1 January 2024", "from 15 € over 3 €", "1 to 2 to 3 €", "up to 9 € to 20 €", "– 5 €"],
+    [
+        "",
+        "12 €",
+        "soon",
+        "1 January 2024",
+        "from 15 € over 3 €",
+        "1 to 2 to 3 €",
+        "up to 9 € to 20 €",
+        "– 5 €",
+        "al 5 %",
+        "alle 14 Tage",
+        "Van 5 m",
+    ],
 )
 def test_other_texts_state_no_range(text: str) -> None:
     assert parse_range(text) is None
@@ -78,6 +103,11 @@ def test_other_texts_state_no_range(text: str) -> None:
 def test_the_name_of_a_column_may_have_the_unit() -> None:
     assert [find_unit(name) for name in ("Order value (€)", "Age", "Weight in kg", "Name")] == ["€", "year", "kg", ""]
     assert find_unit("Weight per person (kg)") == "kg"
+    assert [find_unit(name) for name in ("Età", "Idade", "Leeftijd", "Prezzo all'ora", "Prezzo al mese")] == [
+        *["year"] * 3,
+        "",
+        "",
+    ]
     assert [find_unit(name) for name in ("Price of an order", "Old price", "Cost per hour", "Model T")] == [""] * 4
     assert parse_range("6–11", "year") == AmountRange(6, 11, "year")
     assert parse_range("under 18", "year") == AmountRange(-math.inf, 18, "year", has_high=False)
@@ -90,7 +120,9 @@ def test_adjoining_ranges_have_each_amount_once(first: int, step: int, value: in
     assert sum(stated is not None and stated.contains(Amount(value, "€")) for stated in ranges) == 1
 
 
-@pytest.mark.parametrize("run", ["1,111", "1 ", " ", "€", "12 €", "-", "and ", "over ", "<", "1.", "'"])
+@pytest.mark.parametrize(
+    "run", ["1,111", "1 ", " ", "€", "12 €", "-", "and ", "over ", "<", "1.", "'", "al ", "niet ", "all'"]
+)
 def test_it_takes_linear_time(run: str) -> None:
     def text_of(length: int, attempt: int) -> str:
         return f"{attempt}{run * length}"[:length]

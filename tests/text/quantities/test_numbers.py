@@ -17,6 +17,9 @@ from tests.support.checks.growth import takes_linear_time
         ("fünfundzwanzig, dreissig und neunundneunzig Tage", "de", {"25", "30", "99"}),
         ("vingt et un, soixante-dix-huit et quatre-vingts jours", "fr", {"21", "78", "80"}),
         ("treinta y cinco días, veintiséis en mayo", "es", {"35", "26", "5"}),
+        ("ventuno o sei giorni, trentatré a maggio", "it", {"21", "6", "33", "5"}),
+        ("trinta e cinco dias, duas em março", "pt", {"35", "2", "3"}),
+        ("vijfentwintig, tweeëndertig en acht dagen in mei", "nl", {"25", "32", "8", "5"}),
         ("a two-year plan, eine zwei-jährige Frist", "de", {"2"}),
         ("am 3. März", "de-AT", {"3"}),
         ("Twelve Monate", "de", {"12"}),
@@ -34,6 +37,10 @@ def test_the_names_of_numbers_are_numbers(text: str, lang: str, expected: set[st
         ("Un día, una semana, uno de ellos", "es"),
         ("He asked once, and DOS is an old system.", "en"),
         ("It was null and void: the elf has acht.", ""),
+        ("Un giorno, una settimana, uno di loro", "it"),
+        ("Um dia, uma semana", "pt"),
+        ("Een dag, een week", "nl"),
+        ("The rent is due, and Otto sei dabei.", "de"),
         ("Das Elfenbein ist dreist.", "de"),
     ],
 )
@@ -41,7 +48,7 @@ def test_articles_and_words_of_other_languages_are_no_numbers(text: str, lang: s
     assert normalized_numbers(text, lang) == set()
 
 
-@pytest.mark.parametrize("part", ["a", "a-", "vingt et ", "vingt-"])
+@pytest.mark.parametrize("part", ["a", "a-", "vingt et ", "vingt-", "trinta e "])
 def test_words_with_many_hyphens_are_read_once(part: str) -> None:
     assert takes_linear_time(lambda text: normalized_numbers(text, "fr"), lambda length, _: part * length, 40_000)
 
