@@ -6,8 +6,8 @@ Only what is surely missing counts: a wrong refusal hides an answer.
 import re
 from collections.abc import Sequence
 
+from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
 from rag.pipeline.answering.extractive.question.answer_types import (
-    AnswerType,
     expected_answer_type,
     has_answer_of_type,
     has_count,

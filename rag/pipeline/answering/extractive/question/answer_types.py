@@ -3,29 +3,15 @@
 Questions and answers are in English, German, French or Spanish.
 """
 
-import enum
 import functools
 import re
 
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import find_amounts, find_unit
-from rag.text.quantities.quantity_words import CURRENCIES, DAYS, MONTHS, NUMBER_WORDS, TIME_UNITS, any_of
 from rag.text.quantities.years import YEAR
 from rag.text.words import stem
 
-
-class AnswerType(enum.Enum):
-    """What a question asks for."""
-
-    TIME = "time"
-    DURATION = "duration"
-    PRICE = "price"
-    VERSION = "version"
-    NUMBER = "number"
-    YEAR = "year"
-    PHONE_NUMBER = "phone number"
-    EMAIL_ADDRESS = "email address"
-
+from .answer_patterns import ANSWERS, MONTH_NAMES, AnswerType
 
 # "What is the phone number of the vet?", "E-mail address of the vet"; not "What is the format of a phone number?", nor
 # "How do I change my e-mail address?".
@@ -85,51 +71,6 @@ _QUESTIONS = {
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
-_NUMBERS = any_of(NUMBER_WORDS)
-_MONTHS = any_of(month for months in MONTHS.values() for month in months)
-_UNITS = rf"(?:working |business )?(?:{any_of(TIME_UNITS)})"
-# Only from the beginning of a number on, or a row of digits would take quadratic time.
-_AMOUNT = rf"(?:(?<![\d.,])[.,]*\d[\d.,]*|\b(?:{_NUMBERS}|an?|one|eine?[mnr]?|une?|una))"
-# What costs nothing, or nothing more.
-_FREE = (
-    "free|included|no (?:charge|cost|fee)|nothing|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen"
-    "|gratuite?(?:s|ment)?|inclu(?:se?s?|ido|ida)s?|gratuit[oa]s?"
-)
-_TIMES = (
-    r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
-    r"(?:[01]?\d|2[0-4]) ?h(?:\d\d)?", r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)",
-    rf"\d\d?(?:\.|er)? (?:de )?(?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})",
-    any_of(DAYS), "noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche",
-    "daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich",
-    r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
-    rf"(?:{_UNITS})",
-)  # fmt: skip
-# "Any number of workers can run": no number is the answer to "How many?", either.
-_NO_LIMIT = (
-    r"(?:any number of|as many \w+ as|(?:no|without) (?:upper )?(?:limit|maximum)|unlimited|not (?:limited|restricted)"
-    r"|beliebig viele|unbegrenzt|(?:nicht|keine) begrenz|illimité|sans limite|ilimitad|sin límite)"
-)
-_ANSWERS = {
-    AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
-    AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
-    # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
-    AnswerType.PRICE: r"[$€£¥₹₽₺]|\b(?:eur|usd|gbp|chf) ?\d"
-    r"|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
-    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
-    # Not the address 127.0.0.1, nor its port. A whole number only behind "version", with "or later", or in a cell.
-    AnswerType.VERSION: r"(?<![\w.:/@-])v?\d+(?:\.\d+){1,2}(?![\w%]|\.\d|:\d)|\b(?:version|release|v\.?) ?\d"
-    r"|(?<=[|\t ] )\d+(?= *(?:\||\Z))"
-    r"|(?<![\w.])\d+(?:\.\d+)?(?:\+|,? (?:and|or|und|oder|et|ou|y|o) (?:\w+ )?(?:above|higher|later|newer|up"
-    r"|höher|neuer|später|supérieure?|ultérieure?|posterior|superior))",
-    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b|\b{_NO_LIMIT}",
-    AnswerType.YEAR: r"(?<!\d)(?<!\d[,'’])(?:1[0-9]|20)\d\d(?!\d|[.,]\d)",
-    # At least six digits, but no date; or few ones behind a word that says what they are.
-    AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d{2,4}(?![./-]?\d))"
-    r"(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
-    r"|(?:extension|ext\.?|internal|durchwahl|poste|extensión|interno|call|dial|ring|phone|tel\.?|telephone|fax|notruf"
-    r"|telefon|nummer|number|téléphone|numéro|teléfono|número)\W{1,4}\d[\d ]{1,14}(?!\w)",
-    AnswerType.EMAIL_ADDRESS: r"\w@\w|\w ?[(\[](?:at|ät)[)\]] ?\w",
-}
 # "At what age may it be sold?", "In which interval …?", "What is the default limit?": an amount, of whatever it is.
 _MEASURES = (
     r"(?:(?:age|amount|bound|cap|capacity|depth|discount|distance|dose|duration|fee|frequency|height|humidity|interval|length"
@@ -148,7 +89,7 @@ _AMOUNT_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
-_ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
+_ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in ANSWERS.items()}
 # "How many keys do I get?" asks for a number of keys.
 _COUNT_QUESTION = re.compile(
     r"(?<!\w)(?:how many|wie ?viele|combien de|cuánt[oa]s)(?P<nouns>(?: [^\W\d_]+){1,3})", re.IGNORECASE
@@ -163,8 +104,8 @@ _DATE_OR_VERSION = re.compile(
     r"\b(?:version|v\.?) ?\d[\d.]*"
     # "Up to 12 may join" has no date.
     r"|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?!(?-i:may|march)\b)"
-    rf"(?:{_MONTHS})\b(?: (?:de )?{YEAR})?"
-    rf"|\b(?:{_MONTHS}) {YEAR}|(?<![\w.])\d\d?\.\d\d?\.\d{{2,4}}(?!\w)",
+    rf"(?:{MONTH_NAMES})\b(?: (?:de )?{YEAR})?"
+    rf"|\b(?:{MONTH_NAMES}) {YEAR}|(?<![\w.])\d\d?\.\d\d?\.\d{{2,4}}(?!\w)",
     re.IGNORECASE,
 )
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000

@@ -12,7 +12,8 @@ from rag.text.quantities.numbers import find_digits, join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
-from .answer_types import AnswerType, asks_for_amount, expected_answer_type
+from .answer_patterns import AnswerType
+from .answer_types import asks_for_amount, expected_answer_type
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(

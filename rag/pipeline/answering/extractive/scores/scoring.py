@@ -9,7 +9,8 @@ import numpy as np
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_points
 from rag.pipeline.answering.extractive.parts.split_into_parts import SENTENCE_ENDINGS
-from rag.pipeline.answering.extractive.question.answer_types import AnswerType, has_amount, has_answer_of_type
+from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
+from rag.pipeline.answering.extractive.question.answer_types import has_amount, has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.sentences.quotable_units import UnitKind

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
-from rag.pipeline.answering.extractive.question.answer_types import AnswerType
+from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 from rag.text.quantities.quantity_words import CURRENCY_UNITS, MONTHS, UNITS_OF_TIME, any_of

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
 from rag.pipeline.answering.extractive.question.answer_types import (
-    AnswerType,
     asks_for_amount,
     expected_answer_type,
     has_amount,
