@@ -1,13 +1,15 @@
 """The type of answer that the words of a question ask for: a time, a price, a number, a version, a contact and others.
 
-Questions and answers are in English, German, French or Spanish.
+Questions are in English, German, French, Spanish, Italian, Portuguese or Dutch.
 """
 
 import functools
 import re
 
 from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.languages import snowball_algorithm
 from rag.text.quantities.amounts import find_amounts, find_unit
+from rag.text.quantities.number_words import NUMBERS_BY_LANGUAGE
 from rag.text.quantities.years import YEAR
 from rag.text.words import stem
 
@@ -27,10 +29,15 @@ _ASKS_FOR_CONTACT = (
     r"|(?:wie lautet|was ist) (?:die |eure |ihre |deine )?(?:{german})(?=\W*\Z| (?:de[rsm]|von|vom) )"
     r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})(?=\W*\Z| (?:de|du|des) )"
     r"|cuál es (?:el |la |su )?(?:{spanish})(?=\W*\Z| (?:de|del) )"
+    r"|qual è (?:il |l['’])(?:{italian})(?=\W*\Z| (?:d[ei]l?|degli|dell[aeo]|per) | dell['’])"
+    r"|qual é o (?:{portuguese})(?=\W*\Z| (?:de|d[aeo]s?|para) )"
+    r"|wat is (?:het |jullie |uw )?(?:{dutch})(?=\W*\Z| (?:van|voor) )"
     # "invoice desk e-mail address" and "vet phone" are asked without a verb.
     r"|\A\W*(?!.*\b{not_asked}\b)(?:[\w’'-]+ ){{0,4}}(?:{english}|{short})\W*\Z"
     r"|\A\W*(?:{english}) of |\A\W*(?:{german}) (?:de[rs]|von|vom) [\w-]+(?: [\w-]+)?\W*\Z"
-    r"|\A\W*(?:{french}) (?:de|du|des) |\A\W*(?:{spanish}) (?:de|del) )"
+    r"|\A\W*(?:{french}) (?:de|du|des) |\A\W*(?:{spanish}) (?:de|del) "
+    r"|\A\W*(?:{italian}) (?:d[ei]l?|degli|dell[aeo]|dell['’]\w+) |\A\W*(?:{portuguese}) (?:de|d[aeo]s?) "
+    r"|\A\W*(?:{dutch}) van )"
 )
 _QUESTIONS = {
     AnswerType.PHONE_NUMBER: _ASKS_FOR_CONTACT.format(
@@ -40,6 +47,9 @@ _QUESTIONS = {
         german=r"\w*(?:telefon|handy|fax|ruf)nummer",
         french="numéro de (?:téléphone|portable|fax)",
         spanish="número de (?:teléfono|móvil|fax)",
+        italian="numero di (?:telefono|cellulare|fax)",
+        portuguese="número de (?:telefone|telemóvel|celular|fax)|telefone",
+        dutch=r"\w*(?:telefoon|fax)nummer|mobiele nummer",
     )
     + r"|(?:which|what) number (?:do|can|should|must) (?:i|we) (?:call|dial|ring|phone)",
     AnswerType.EMAIL_ADDRESS: _ASKS_FOR_CONTACT.format(
@@ -49,27 +59,44 @@ _QUESTIONS = {
         german=r"(?:e-?)?mail-?adresse",
         french="adresse (?:e-?mail|mail|électronique|de courriel)",
         spanish="dirección de correo(?: electrónico)?|correo electrónico",
+        italian="indirizzo (?:e-?mail|mail|di posta elettronica)",
+        portuguese="(?:endereço de )?e-?mail|endereço (?:eletr[óô]nico|de correio eletr[óô]nico)",
+        dutch="(?:e-?)?mail-?adres",
     ),
     AnswerType.YEAR: r"(?:which|what) years? (?:was|were|is|did|does|has|have)|in welchem jahr (?!de[rs]\b)"
-    r"|quelle année|qué año",
+    r"|quelle année|qué año|in (?:che|quale) anno|(?:em|de|desde) (?:que|qual) ano|in welk jaar",
     # "Can I keep it when I leave?" does not ask for a time.
     AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|von|depuis|dès|jusqu['’]à|à partir de|desde|hasta"
-    r"|where and|wo und|où et|dónde y) )?(?:when|wann|quand|cuándo)"
+    r"|a partir de|da|entro|fino a|até|tot|vanaf"
+    r"|sinds|where and|wo und|où et|dónde y|dove e|onde e|waar en) )?(?:when|wann|quand|cuándo|quando|wanneer)"
     r"|what time|(?:which|what) (?:day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
     r"|(?:um|ab|bis|von) wie ?viel uhr|wie oft|(?:an )?welche[mnrs]? (?:(?:wochen|werk|feier)?tag|datum|monat)"
     r"|(?:jusqu['’])?à quelle heure|quelle heure|quel(?:le)?s? (?:jour|date|mois)"
-    r"|(?:a|de|desde|hasta) qué hora|qué (?:día|fecha|mes)",
-    AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
+    r"|(?:a|de|desde|hasta) qué hora|qué (?:día|fecha|mes)"
+    r"|\A\W*che or[ae]|(?:a|da|entro|fino a) che ora|a quale ora|ogni quanto|con che frequenza"
+    r"|(?:che|quali?) (?:giorn[oi]|date?|mes[ei])|a que hora|que horas|com que frequência"
+    r"|(?:que|quais) (?:dias?|data|mês)"
+    r"|hoe (?:laat|vaak)|welke (?:dag(?:en)?|datum|maand)",
+    AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo|quanto (?:tempo|dura|demora|ci vuole)"
+    r"|hoe lang",
     AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
     r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta"
+    r"|quanto (?:costa(?:no)?|custam?|si paga|se paga)|qual è il (?:costo|prezzo)|qual é o (?:custo|preço)"
+    r"|(?:hoeveel|wat) kost(?:en)?|hoe duur|wat is de (?:huur|prijs)"
+    r"|\A\W*(?:prezz[oi]|cost[oi]|tariff[ae]|preços?|custo|prij(?:s|zen)|tarie(?:f|ven)) (?:d[aeio]s?|dell?[ao]?"
+    r"|per|van|voor)"
     # "Annual fee for teachers" is asked without a verb.
     r"|\A\W*(?:\w+ )?(?:price|cost|fee|fare|rent|salary|wage|preise?|kosten|gebühr(?:en)?|prix|tarife?|precio"
     r"|tarifa)s? (?:of|for|per|für|der|des|de|du|pour|del)",
-    AnswerType.VERSION: r"(?:which|what|welche|quelle|qué) (?:\w+ )?(?:version|release|versión)",
+    AnswerType.VERSION: r"(?:which|what|welche|quelle|qué) (?:\w+ )?(?:version|release|versión)"
+    r"|(?:che|quale|que|qual|welke) (?:\w+ )?(?:versione|versão|versie)",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)"
-    r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
+    r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas"
+    # Not "Per quanto riguarda …", "in quanto" and "quanto a".
+    r"|(?<!per )(?<!in )quant[aeio]s?(?! (?:a[ilo]?|all[aeo]|aos?|às?|riguarda)\b)|hoeveel"
+    r"|hoe (?:groot|hoog|oud|zwaar|ver)",
 }
 # "At what age may it be sold?", "In which interval …?", "What is the default limit?": an amount, of whatever it is.
 _MEASURES = (
@@ -79,11 +106,15 @@ _MEASURES = (
     r"|\w*(?:alter|anteil|betrag|breite|dauer|frist|gebühr|geschwindigkeit|gewicht|größe|höhe|länge|menge|rabatt"
     r"|temperatur|tiefe)|âge|délai|durée|hauteur|longueur|poids|remise|taille|température|vitesse|altura|descuento"
     r"|duración|edad|longitud|peso|plazo|tamaño|temperatura|velocidad"
+    r"|altezza|durata|età|larghezza|lunghezza|profondità|sconto|velocità|comprimento|desconto|duração|idade|largura"
+    r"|profundidade|velocidade|\w*(?:afstand|bedrag|breedte|diepte|duur|gewicht|hoogte|korting|leeftijd|lengte|snelheid"
+    r"|temperatuur|termijn)"
 )
 _AMOUNT_QUESTION = re.compile(
-    r"\b(?:what|which|welche[rsmn]?|quel(?:le)?s?|cuál(?:es)?|qué)(?:['’]s)?"
-    r"(?: (?:is|are|was|were|ist|sind|est|sont|es|son))?(?: (?:the|your|our|der|die|das|la|le|el))?"
-    rf" (?:(?!(?:of|for|to|do|does|did|the)\b|an? (?:age|interval|limit|share|threshold)\b)[\w-]+ ){{0,2}}"
+    r"\b(?:what|which|welche[rsmn]?|quel(?:le)?s?|cuál(?:es)?|qué|quali?|quais|wat|welke?|(?:che|que)(?= (?:altezza|età"
+    r"|larghezza|profondità|sconto|velocità|desconto|idade|largura|profundidade|velocidade)\b))(?:['’]s)?"
+    r"(?: (?:is|are|was|were|ist|sind|est|sont|es|son|è|é|são))?(?: (?:the|your|our|der|die|das|la|le|el|il))?"
+    rf"(?: | l['’])(?:(?!(?:of|for|to|do|does|did|the)\b|an? (?:age|interval|limit|share|threshold)\b)[\w-]+ ){{0,2}}"
     rf"(?:{_MEASURES})\b"
     r"|\bhow (?:close|cold|hot|loud|low|near|short|small|strong|thick|thin|warm)\b",
     re.IGNORECASE,
@@ -92,18 +123,24 @@ _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) 
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in ANSWERS.items()}
 # "How many keys do I get?" asks for a number of keys.
 _COUNT_QUESTION = re.compile(
-    r"(?<!\w)(?:how many|wie ?viele|combien de|cuánt[oa]s)(?P<nouns>(?: [^\W\d_]+){1,3})", re.IGNORECASE
+    r"(?<!\w)(?:how many|wie ?viele|combien de|cuánt[oa]s|quant[ie]|quant[oa]s"
+    r"|hoeveel(?= [^\W\d_]+(?:en|s)\b)(?! (?:betalen|kosten|krijgen|kunnen|moeten|mogen|wegen)\b))"
+    r"(?P<nouns>(?: [^\W\d_]+){1,3})",
+    re.IGNORECASE,
 )
 _NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 # "250 of our loyal customers" says how many there are, "each customer names contact persons: two" does not.
 _MAX_WORDS_BEHIND, _MAX_WORDS_BEFORE = 4, 3
-_ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún", re.IGNORECASE)
+_ONE_OR_NONE = re.compile(
+    r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún|nessun[oa]?|nenhuma?|uma|geen|een",
+    re.IGNORECASE,
+)
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 # These numbers count nothing.
 _DATE_OR_VERSION = re.compile(
-    r"\b(?:version|v\.?) ?\d[\d.]*"
+    r"\b(?:version|versione|versão|versie|v\.?) ?\d[\d.]*"
     # "Up to 12 may join" has no date.
-    r"|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?!(?-i:may|march)\b)"
+    r"|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.|°|º)? (?:de )?(?!(?-i:may|march)\b)"
     rf"(?:{MONTH_NAMES})\b(?: (?:de )?{YEAR})?"
     rf"|\b(?:{MONTH_NAMES}) {YEAR}|(?<![\w.])\d\d?\.\d\d?\.\d{{2,4}}(?!\w)",
     re.IGNORECASE,
@@ -165,6 +202,7 @@ def has_count(text: str, question: str, lang: str) -> bool:
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True
+    names = NUMBERS_BY_LANGUAGE.get(snowball_algorithm(lang), {})
     stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
     lowered = text.lower()
     matches = list(_NUMBER_OR_WORD.finditer(lowered))
@@ -175,7 +213,8 @@ def has_count(text: str, question: str, lang: str) -> bool:
         is_article = (
             place > noun and lowered[matches[place].end() : matches[place].end() + 2].strip().isalpha()
         )  # "a room has a desk"
-        return bool(is_number(words[place]) or (not is_article and _ONE_OR_NONE.fullmatch(words[place])))
+        word = words[place]
+        return bool(is_number(word) or word in names or (not is_article and _ONE_OR_NONE.fullmatch(word)))
 
     return any(
         counts(place, index)
