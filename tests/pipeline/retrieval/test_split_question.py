@@ -15,6 +15,12 @@ from rag.pipeline.retrieval.query.split_question import split_question
         ("Where are the logs? Can I delete them?", ("Where are the logs", "Can I delete the logs?")),
         ("How often are they synced, and can I start a sync?", ("How often are they synced", "can I start a sync?")),
         ("Wo liegen die Protokolle und wie löscht man sie?", ("Wo liegen die Protokolle", "wie löscht man sie?")),
+        ("Dove sono i registri e come si cancellano?", ("Dove sono i registri", "come si cancellano?")),
+        ("Onde estão os registos e quem os apaga?", ("Onde estão os registos", "quem os apaga?")),
+        (
+            "Waar staan de verslagen en hoe verwijder ik een verslag?",
+            ("Waar staan de verslagen", "hoe verwijder ik een verslag?"),
+        ),
         ("Who can see and who can delete?", ("Who can see", "who can delete?")),
         # The beginning of both, and what a pronoun means
         ("How do I create a team and rename it later?", ("How do I create a team", "How do I rename a team later?")),

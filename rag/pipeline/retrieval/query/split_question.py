@@ -8,13 +8,22 @@ from rag.text.words import is_function_word, split_words
 _MAX_CHARACTERS = 500
 QUESTION_WORDS = (
     r"(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
-    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
+    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién"
+    r"|(?:dov|com|cos)['’]è|che cosa|cosa (?:devo|posso|bisogna|succede)|quando|perché|quali?|quant[aeio]s?|onde"
+    r"|o que|por que|porquê|quais|quem|wanneer|waarom|waar|wat"
+    r"|welke?|hoeveel)"
+    r"\b"
 )
+# These are other words of English, Spanish or French, so they are question words only where a question begins.
+FIRST_QUESTION_WORDS = r"(?:come|cosa|chi|dove|como|porque|hoe)\b"
 # What a question begins with that "yes" or "no" answers.
 AUXILIARIES = r"(?:can|could|may|must|should|do|does|is|are|will) \w"
 # "Where is it and what does it cost?": between two whole questions.
 _BETWEEN_QUESTIONS = re.compile(
-    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|(?:and|or)\s+(?={AUXILIARIES}))|\?\s+(?=\w)", re.IGNORECASE
+    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|e\s+(?=(?:{QUESTION_WORDS}|{FIRST_QUESTION_WORDS}))"
+    r"|en\s+(?=(?:hoe|hoeveel|waar|waarom|wanneer|wat|welke?|wie)\b)"
+    rf"|(?:and|or)\s+(?={AUXILIARIES}))|\?\s+(?=\w)",
+    re.IGNORECASE,
 )
 _DETERMINER = r"(?:an?|one|the|my|our|your|their|this|that|another|several|some|all)\b"
 _BEGINNING = r"(?:(?:how|where|when)\s+)?(?:do|can|could|may|must|should)\s+(?:i|we|you|one|they)\s+|how\s+to\s+"
@@ -57,7 +66,8 @@ _OBJECT = re.compile(
 )
 # "audit entries" of "How long are audit entries kept?"
 _SUBJECT = re.compile(
-    r"(?:how\s+(?:long|often|soon|many|much)|when|where|why|how)\s+(?:is|are|was|were)\s+(?P<phrase>.+?)\s+\w+(?:ed|en|t|n)",
+    r"(?:how\s+(?:long|often|soon|many|much)|when|where|why|how)\s+(?:is|are|was|were)\s+(?P<phrase>.+?)\s+\w+(?:ed"
+    r"|en|t|n)",
     re.IGNORECASE | re.DOTALL,
 )
 # "What changes then?" and "Which ones are supported?" cannot be understood alone.

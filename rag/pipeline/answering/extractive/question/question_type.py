@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
+from rag.pipeline.retrieval.query.split_question import FIRST_QUESTION_WORDS, QUESTION_WORDS
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.markup.titles.cited_sections import find_cited_sections
 from rag.text.quantities.amounts import Amount, find_amounts
@@ -19,26 +19,34 @@ from .answer_types import asks_for_amount, expected_answer_type
 _DEFINITION_QUESTION = re.compile(
     r"\s*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?P<what>[^?]{2,60})\?*\s*"
     r"|\s*what (?:does|do) (?:an? |the )?(?P<term>[^?]{2,60}) mean\?*\s*"
-    r"|\s*was (?:ist|sind) (?:ein |eine |der |die |das )?(?P<was>[^?]{2,60})\?*\s*",
+    r"|\s*was (?:ist|sind) (?:ein |eine |der |die |das )?(?P<was>[^?]{2,60})\?*\s*"
+    r"|\s*(?:(?:che )?cos['’]è|(?:che )?cosa (?:è|sono)) (?:un[oa]? |un['’]|il |l[oaei] |gli "
+    r"|l['’])?(?P<cosa>[^?]{2,60})\?*\s*|\s*o que (?:é|são) (?:uma? |[oa]s? )?(?P<que>[^?]{2,60})\?*\s*"
+    r"|\s*wat (?:is|zijn) (?:een |de |het )?(?P<wat>[^?]{2,60})\?*\s*",
     re.IGNORECASE,
 )
 _MAX_TERM_WORDS = 3
 _MAX_CHARACTERS = 500
 # What is before a question: nothing, or what it is about, as in "I lost my key, how do I get a new one?"
-_BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y) )?"
+_BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y|e|ma|mas|maar) )?"
+# The beginning of the whole question.
+_FIRST = r"\A\W*(?:(?:e|en|ma|mas|maar) )?"
 # "Show me an example", "List of error codes": what is asked for is all of it.
 _REQUEST = r"(?:please )?(?:(?:show|give|explain|list)(?: me| us)?|(?:a |the )?list of)\b"
 # "Can I upload plans, which are scans?" asks for yes or no, whatever follows.
 _YES_OR_NO_QUESTION = re.compile(
-    r"\s*(?:can|could|may|must|should|do|does|did|is|are|were|will|would|has|have|am|kann|darf|muss|soll|ist|sind|hat|habe"
-    r"|gibt|wird|est|peut|puis|dois|puedo|debo|hay)\b",
+    r"\s*(?:can|could|may|must|should|do|does|did|is|are|were|will|would|has|have|am|kann|darf|muss|soll|ist|sind|hat"
+    r"|habe|gibt|wird|est|peut|puis|dois|puedo|debo|hay|posso|può|possono|possiamo|devo|deve|dobbiamo|è|sono|c['’]è"
+    r"|ci sono|si può"
+    r"|pode|podem|podemos|é|há|são|tem|têm|existe|mag|mogen|moet|moeten|kan|kunnen|zijn|heeft|hebben|wordt|worden)\b",
     re.IGNORECASE,
 )
-# A question that "yes" or "no" does not answer, in English, German, French or Spanish.
-_OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}|\A\s*{_REQUEST}", re.IGNORECASE)
+# A question that "yes" or "no" does not answer.
+_OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}|{_FIRST}{FIRST_QUESTION_WORDS}|\A\s*{_REQUEST}", re.IGNORECASE)
 # A question whose answer may have several paragraphs: how something is done, or what there is.
 _BROAD_QUESTION = re.compile(
-    rf"{_BEFORE}(?:how|what|which|wie|was|welche[mnrs]?|comment|que|quel(?:le)?s?|cómo|qué|cuál(?:es)?)\b"
+    rf"{_BEFORE}(?:how|what|which|wie|was|welche[mnrs]?|comment|que|quel(?:le)?s?|cómo|qué|cuál(?:es)?|che cosa"
+    rf"|quali?|o que|quais|wat|welke?)\b|{_FIRST}(?:come|cosa|como|hoe)\b"
     rf"|\A\s*{_REQUEST}",
     re.IGNORECASE,
 )
@@ -47,17 +55,23 @@ _PROCEDURE_QUESTION = re.compile(
     rf"{_BEFORE}(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do"
     r"|wie (?:geht|(?!lange|viele?|oft|groß|hoch|alt|weit|schwer|teuer|spät)\w+ (?:ich|wir|man|du|sie))"
     r"|was (?:muss|kann|soll|mache|tue) (?:ich|wir|man)|was (?:tun|nun|jetzt)"
-    r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer)\b"
+    r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer"
+    r"|(?:che |cosa |che cosa )(?:devo|posso|bisogna|si deve) fare|o que (?:devo|posso|tenho de|é preciso) fazer"
+    r"|o que faço|wat (?:moet|kan) (?:ik|je|men|u|we|wij) doen|wat (?:nu|te doen))\b"
+    rf"|{_FIRST}(?:come (?!mai\b|si chiama)|como (?!se chama)|hoe (?:kan|kun|moet|gaat)\b"
+    r"|hoe (?!diep|duur|groot|heet|hoog|laat|lang|oud|snel|vaak|ver|zwaar)\w+ (?:ik|je|jij|u|we|wij|men)\b)"
     rf"|\A\s*{_REQUEST}",
     re.IGNORECASE,
 )
 # "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?", but not
 # "What was it before and after the change?"
 _SECOND_QUESTION = re.compile(
-    r"\w\W+(?:and|und|et|y) (?!(?:after|out|off|down|forth|so on)\b)\w|\?\s+\w"
+    r"\w\W+(?:and|und|et|y|e) (?!(?:after|out|off|down|forth|so on)\b)\w|\?\s+\w"
     rf"|[,;] {QUESTION_WORDS}(?=.*\?)",
     re.IGNORECASE | re.DOTALL,
 )
+# "en" is a preposition in French and Spanish.
+_DUTCH_AND = re.compile(r"\w,? en (?!af\b|uit\b|weer\b)\w", re.IGNORECASE)
 # "How often is it done, and how do I change that?": the second question asks about the answer to the first one.
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
@@ -71,29 +85,38 @@ _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _COMPARISON = re.compile(
     r"\b(?:differences? between|unterschiede? zwischen|différences? entre|diferencias? entre) (?P<first>[^?]{2,80}?)"
     r" (?:and|und|et|y) (?P<second>[^?]{2,80})"
+    r"|\b(?:differenz[ae] (?:tra|fra)|diferenças? entre) (?P<uno>[^?]{2,80}?) e (?P<due>[^?]{2,80})"
+    r"|\bverschil(?:len)? tussen (?P<een>[^?]{2,80}?) en (?P<twee>[^?]{2,80})"
     r"|\bhow (?:do|does|is|are) (?P<one>[^?]{2,80}?) (?:differ|different) from (?P<other>[^?]{2,80})"
     r"|\b(?P<left>[^?\s][^?]{1,80}?) (?:vs\.?|versus) (?P<right>[^?]{2,80})",
     re.IGNORECASE,
 )
-# "without an invitation", "cannot", in English, German, French or Spanish.
+# "without an invitation", "cannot". The Italian "non" is part of other words elsewhere: "non-members", "non compris".
 _NEGATION = re.compile(
-    r"\b(?:without|not|cannot|never|ohne|nicht|nie|keine?[mnrs]?|sans|ne|jamais|sin|nunca)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:without|not|cannot|never|ohne|nicht|nie|keine?[mnrs]?|sans|ne|jamais|sin|nunca|senza"
+    r"|nessun[oa]?|non (?:c['’]è|ci|devo|deve|devono|è|funziona|ha|ho|hanno|posso|può|possono|si|sono|viene)"
+    r"|(?-i:sem)|não|nenhuma?|zonder|niet|nooit|geen)\b|n['’]t\b",
+    re.IGNORECASE,
 )
 # "Who wrote the memo?", "When was the reply sent?"
 _MAIL_QUESTION = re.compile(
     r"\b(?:e-?mails?|mails?|memos?|messages?|repl(?:y|ied|ies)|sen[dt]|sender|recipients?|wrote|written|write"
-    r"|(?:mail|nachricht|schreiben)\w*|absender\w*|geschickt|geschrieben|schrieb\w*|gesendet|courriels?|envoy\w+|écrit\w*"
-    r"|correos?|mensajes?|envi\w+|escri\w+|remitente)\b",
+    r"|(?:mail|nachricht|schreiben)\w*|absender\w*|geschickt|geschrieben|schrieb\w*|gesendet|courriels?|envoy\w+"
+    r"|écrit\w*|correos?|mensajes?|envi\w+|escri\w+|remitente"
+    r"|messaggi?o?|inviat[aeio]|mittente|scritt[aeio]|scrisse|mensage(?:m|ns)|escrev\w+|afzender|geschreven|gestuurd"
+    r"|schreef|verstuurd|verzonden)\b",
     re.IGNORECASE,
 )
 # "Where does it take place?" asks for a place, and not for one that is taken.
 _HAPPENS = re.compile(
     r"\b(?:t(?:akes?|ook|aken|aking) place|(?:a|ont|aura|auront|avait) lieu|t(?:iene|ienen|endrá|uvo) lugar"
+    r"|si (?:svolg(?:e|ono|erà)|t(?:iene|errà))|ha luogo|avrà luogo|tem lugar|terá lugar|realiza(?:m)?-se"
+    r"|plaatsvind(?:t|en)|v(?:indt|inden|ond|onden)\b(?=[^?]{1,120}\bplaats\b)"
     r"|f(?:inde[tn]|and|anden)\b(?=[^?]{1,120}\bstatt\b)|statt(?=\W*\Z)|stattfinde[tn]|stattfand(?:en)?)\b",
     re.IGNORECASE,
 )
-_YES = re.compile(r"\s*(?:yes|ja|oui|sí)[.!]\s*", re.IGNORECASE)
-_YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
+_YES = re.compile(r"\s*(?:yes|ja|oui|sí|sì|sim)[.!]\s*", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí|sì|sim|não|nee)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
 def asked_term(question: str) -> str:
@@ -126,7 +149,7 @@ def is_yes_or_no(question: str) -> bool:
 
 
 def says_yes_or_no(text: str) -> bool:
-    """Return whether a text begins with "Yes" or "No", in English, German, French or Spanish."""
+    """Return whether a text begins with "Yes" or "No"."""
     return bool(_YES_OR_NO.match(text))
 
 
@@ -224,7 +247,9 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         is_broad=_asks(question, _BROAD_QUESTION),
         is_procedure=is_procedure(question),
         asks_about_answer=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
-        asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
+        asks_two_things=bool(
+            _SECOND_QUESTION.search(question[:_MAX_CHARACTERS]) or (lang == "nl" and _DUTCH_AND.search(question))
+        ),
         compared=compared_things(question),
         is_negated=is_negated(question),
         codes=find_codes(question[:_MAX_CHARACTERS]),

@@ -10,7 +10,6 @@ from rag.pipeline.answering.extractive.question.answer_types import (
     has_answer_of_type,
     has_count,
 )
-from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes, find_short_tokens
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -175,74 +174,6 @@ def test_other_questions_expect_nothing(question: str) -> None:
 )
 def test_a_word_of_one_language_is_no_answer_in_another(text: str, kind: AnswerType) -> None:
     assert not has_answer_of_type(text, kind)
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("What are its weight and price?", True),
-        ("Where is it and what does it cost?", True),
-        ("Where is it? What does it cost?", True),
-        ("How do I measure it before and after a change?", False),
-        ("How do I switch it on and off?", False),
-        ("How do I weigh it?", False),
-    ],
-)
-def test_a_question_asks_two_things(question: str, expected: bool) -> None:
-    assert analyse_question(question, ["en"]).asks_two_things is expected
-
-
-@pytest.mark.parametrize(
-    ("question", "is_open", "is_procedure"),
-    [
-        ("How do I weigh it?", True, True),
-        ("Where is it?", True, False),
-        ("I lost my key, how do I get a new one?", True, True),
-        ("The bell rings. Why?", True, False),
-        ("Ich habe den Schlüssel verloren, wie kann ich ihn ersetzen?", True, True),
-        ("Wie lege ich ein Konto an?", True, True),
-        ("Wie lange darf ich es behalten?", True, False),
-        ("Der Schlüssel ist weg, was nun?", True, True),
-        ("Show me an example", True, True),
-        ("Can I weigh it?", False, False),
-        ("Can I upload plans, which are scans?", False, False),
-        ("Darf ich es wiegen, wenn ich gehe?", False, False),
-        ("the weight of the bell", False, False),
-    ],
-)
-def test_what_a_question_is_answered_by(question: str, is_open: bool, is_procedure: bool) -> None:
-    analysed = analyse_question(question, ["en"])
-    assert (analysed.is_open, analysed.is_procedure) == (is_open, is_procedure)
-
-
-def test_codes_are_found_once_and_in_their_order() -> None:
-    """In any other order, processes would prefer different parts for a question with two codes."""
-    text = "E-31 or e-12, F7_b, HX5 and MAX_AGE: not 12-13, -- E-series, 2024, _so_ or E-31"
-    assert find_codes(text) == ("e-31", "e-12", "f7_b", "hx5", "max_age")
-
-
-@pytest.mark.parametrize("part", ["-", "a-", "1-"])
-def test_codes_are_found_in_linear_time(part: str) -> None:
-    """A row of 16,000 hyphens took ten seconds, in a heading even for each part below it."""
-    assert takes_linear_time(find_codes, lambda length, _: (part * length)[:length] + " E-12", 16_000)
-
-
-@pytest.mark.parametrize("part", ["findet ", "take ", "fand", "a lieu "])
-def test_what_happens_is_found_in_linear_time(part: str) -> None:
-    assert takes_linear_time(lambda text: analyse_question(text, []), lambda n, _: (part * n)[:n], 4_000)
-
-
-def test_that_something_takes_place_is_no_content() -> None:
-    assert analyse_question("When does the party take place?", []).words == ("party",)
-    assert analyse_question("Wann findet das Fest im Dorf statt?", ["de"]).words == ("fest", "dorf")
-    assert analyse_question("Who will take my place, and find the lot?", []).words == ("take", "place", "find", "lot")
-
-
-def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None:
-    """Neither what is left of a contraction, nor an article, nor the mark of a plural or of a note."""
-    text = "What's the price of a model S, 75 mm, for guest(s) of l'hôtel [12]?"
-    assert find_short_tokens(text) == {"s", "75"}
-    assert find_short_tokens(text.replace("model S", "model")) == {"75"}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ QUESTION = "What is the difference between simple and staggered versioning?"
         (QUESTION, ("simple", "staggered versioning")),
         ("Was ist der Unterschied zwischen Archiv und Ablage?", ("Archiv", "Ablage")),
         ("How does a page differ from an article?", ("a page", "an article")),
+        ("Che differenza c'è? La differenza tra archivio e deposito?", ("archivio", "deposito")),
+        ("Qual é a diferença entre arquivo e depósito?", ("arquivo", "depósito")),
+        ("Wat is het verschil tussen archief en opslag?", ("archief", "opslag")),
         ("Is it different?", ()),
     ],
 )
