@@ -14,39 +14,19 @@ from rag.text.question_language import foreign_function_words, is_english, is_fo
 from rag.text.words import content_words, is_unspaced, match_stems, split_words, stem, stems, stems_among
 from rag.types import Citation, Passage
 
+from .question_words import is_general_word, is_question_word
+
 # Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
-# Words of questions that an answer need not repeat: "How long does it take?" is answered by "14 days".
-_QUESTION_WORDS = {
-    "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
-    "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
-    "mention", "mentioned", "say", "says", "said", "regulate", "regulates", "stipulate", "stipulates", "kind", "kinds",
-    "type", "types", "different", "specific", "though",
-}  # fmt: skip
-# The same in German, French and Spanish.
-_OTHER_QUESTION_WORDS = {
-    "lange", "viele", "oft", "weit", "hoch", "groß", "alt", "teuer", "dauert", "dauern", "kostet", "kosten", "heißt",
-    "bedeutet", "beträgt", "finde", "findet", "passiert", "coûte", "coûtent", "coute", "dure", "durent", "trouve",
-    "signifie", "appelle", "cuesta", "cuestan", "vale", "valen", "dura", "duran", "encuentro", "significa", "llama",
-    "sagt", "besagt", "steht", "regelt", "dit", "prévoit", "dice", "establece",
-}  # fmt: skip
-# Words that an answer need not repeat: "Turn off text recognition" is answered by "Set X", and a difference by both.
-_GENERAL_WORDS = {
-    "turn", "turns", "turned", "turning", "stop", "stops", "stopping", "work", "works", "working", "want", "wants",
-    "need", "needs", "try", "tries", "tried", "happening", "possible", "able", "automatically", "manually", "actually",
-    "currently", "normally", "usually", "quickly", "easily", "really", "simply", "directly", "properly", "correctly",
-    "find", "finds", "finding", "difference", "differences", "unterschied", "unterschiede", "différence", "différences",
-    "diferencia", "diferencias",
-}  # fmt: skip
-# What separates the things that one question asks for, in English, German, French and Spanish.
-_CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
+# What separates the things that one question asks for.
+_CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b|(?<= )e(?= )")
 # "E-12", "KD-6002" and "HX500", but not "m2" and "MP3": the letters and the digits.
 _CODE = re.compile(r"(?<![\w-])([a-z]+)(?=[-_]|\d\d)[-_]?(\d+)")
 # "N2" is one if the question says what it is: "the N2 night bus", "room B2".
 _SHORT_CODE = re.compile(r"(?<![\w-])([a-z])(\d)(?![\w-])")
 _SERIES = (
-    "bus|line|route|tram|train|gate|platform|room|hall|error|buslinie|linie|zug|gleis|raum|saal|fehler|ligne|salle|erreur"
-    "|línea|sala"
+    "bus|line|route|tram|train|gate|platform|room|hall|error|buslinie|linie|zug|gleis|raum|saal|fehler|ligne|salle"
+    "|erreur|línea|sala|linea|binario|errore|linha|erro|lijn|spoor|zaal|lokaal"
 )
 _NAMED_SHORT_CODE = re.compile(rf"\b(?:{_SERIES}) ([a-z])(\d)(?![\w-])|(?<![\w-])([a-z])(\d) (?:\w+ )?(?:{_SERIES})\b")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
@@ -174,7 +154,9 @@ def _has_code(text: str, letters: str, digits: str) -> bool:
     return bool(
         re.search(rf"(?<![^\W_]){letters}[\W_]{{0,3}}0*{number}(?!\d)", text)
         or re.search(
-            rf"(?<![^\W_]){letters}[-_]?\d+ ?(?:to|up to|through|–|-|\.{{2,3}}|…|bis|à|a) ?(?:{letters})?[-_]?\d", text
+            rf"(?<![^\W_]){letters}[-_]?\d+ ?(?:to|up to|through|–|-|\.{{2,3}}|…|bis|à|a|tot|até"
+            rf"|al) ?(?:{letters})?[-_]?\d",
+            text,
         )
     )
 
@@ -185,7 +167,7 @@ def count_question_words(query: str) -> int:
 
 
 def _sought_parts(query: str, lang: str) -> list[QueryPart]:
-    return [part for part in extract_query_parts(query, lang) if not _is_question_word(part, query)]
+    return [part for part in extract_query_parts(query, lang) if not is_question_word(part.text, query)]
 
 
 def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequence[str] = ()) -> float:
@@ -238,16 +220,7 @@ def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:
 
 def is_sought(part: QueryPart, query: str) -> bool:
     """Return whether an answer should have a part of the question, and not only something for it."""
-    return not _is_question_word(part, query) and not _is_general(part)
-
-
-def _is_question_word(part: QueryPart, query: str) -> bool:
-    word = part.text.lower()
-    return word in _QUESTION_WORDS or (word in _OTHER_QUESTION_WORDS and not is_english(query))
-
-
-def _is_general(part: QueryPart) -> bool:
-    return part.text.lower() in _GENERAL_WORDS
+    return not (is_question_word(part.text, query) or is_general_word(part.text))
 
 
 def _join_neighbours(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:

@@ -15,13 +15,17 @@ _NO_COMPOUND = (
 )
 _ASKS_FOR_NAME = re.compile(
     rf"\b(?:which|what|what (?:is|was|are|were) the names? of (?:the|our|your)) (?:insurance )?(?:{_NAMED})\b"
-    rf"{_NO_COMPOUND}|\bquelle (?:banque|entreprise|marque|société)\b|\bqué (?:banco|empresa|marca)\b",
+    rf"{_NO_COMPOUND}|\bquelle (?:banque|entreprise|marque|société)\b|\bqué (?:banco|empresa|marca)\b"
+    r"|\b(?:che|quale) (?:azienda|banca|ditta|impresa|marca|società)\b|\b(?:que|qual) (?:banco|empresa|marca)\b"
+    r"|\bwelke? (?:bank|bedrijf|firma|merk)\b",
     re.IGNORECASE,
 )
 # "The firm is called heron", "a company from the village" are answers, too.
 _DESCRIBED = re.compile(
     rf"\b(?:called|local|named|various|appel\w+|llam\w+|(?:{_NAMED}) (?:of|that|which|who|in|at|from|near|where|with)"
-    r"|(?:banque|entreprise|société|banco|empresa) d(?:e|el|u)|entreprises|sociétés|empresas)\b",
+    r"|(?:banque|entreprise|société|banco|empresa) d(?:e|el|u)|entreprises|sociétés|empresas|chiama\w*|chama\w*"
+    r"|(?:azienda|banca|ditta|impresa|società) d(?:el\w*|i)|aziende|ditte|genaamd|heet|heten"
+    r"|(?:bank|bedrijf|firma) (?:die|dat|in|uit|van)|bedrijven)\b",
     re.IGNORECASE,
 )
 # Every word of two letters or more, with its hyphens and apostrophes: "O'Reilly".
@@ -31,8 +35,9 @@ _BEHIND_START = re.compile(r"(?:\A|[\n.!?•*\"“„(])\W{0,3}\Z")
 _OTHER_NAME = re.compile(r"[`\"“„«_@]|\w\.[a-z]|[A-ZÀ-ÖØ-Þ]{2}|[^\W\d_]\d")
 # "Any company", "our own", "none" are answers without a name.
 _ANY = re.compile(
-    r"\b(?:any|all|both|each|every|no|none|nobody|own|whatever|whichever|aucune?|chaque|propre|tou(?:te)?s|cada|cualquiera?"
-    r"|ningun\w*|propi[oa]s?|tod[oa]s)\b",
+    r"\b(?:any|all|both|each|every|no|none|nobody|own|whatever|whichever|aucune?|chaque|propre|tou(?:te)?s|cada"
+    r"|cualquiera?|ningun\w*|propi[oa]s?|tod[oa]s|nessun\w*|ogni|propri[aeio]|qualsiasi|tutt[ei]|nenhum\w*|própri[oa]s?"
+    r"|qualquer|eigen|elke?|geen)\b",
     re.IGNORECASE,
 )
 _NO_NAMES = frozenset({*DAYS, *(month for months in MONTHS.values() for month in months)})

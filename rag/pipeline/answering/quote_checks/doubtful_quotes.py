@@ -2,21 +2,29 @@
 
 import re
 
-from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
+from rag.pipeline.retrieval.query.split_question import FIRST_QUESTION_WORDS, QUESTION_WORDS
 from rag.text.words import content_words, stem
 
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
-_WHY = re.compile(r"\A\W*(?:why|warum|wieso|weshalb|pourquoi|por qué)\b", re.IGNORECASE)
+_WHY = re.compile(
+    r"\A\W*(?:why|warum|wieso|weshalb|pourquoi|por qu[eé]|perché|come mai|porqu[eê]"
+    r"|waarom)\b",
+    re.IGNORECASE,
+)
 _REASON = re.compile(
     r"\b(?:because|since|as|due|owing|reasons?|so that|otherwise|therefore|thus|caus\w+|in order|if|when|while|means?"
     r"|results?|to (?:allow|avoid|ensure|keep|make|prevent|protect|save)|weil|da|damit|wegen|denn|um|sonst|wenn|während"
     r"|nachdem|\w{0,20}gr[uü]nd\w*|infolge|bedeutet|deshalb|daher|car|parce|puisque|afin|pour|quand|raisons?|grâce"
-    r"|porque|cuando|como|para|por|debe|debido|ya que|motivos?)\b",
+    r"|porque|cuando|como|para|por|debe|debido|ya que|motivos?|perché|poiché|siccome|affinché|altrimenti|dato che"
+    r"|dovut[aeio]|grazie|motiv[oi]|ragion[ei]|in modo|quando|quindi|per (?:consentire|evitare|garantire|permettere"
+    r"|proteggere)"
+    r"|pois (?:a|as|não|o|os)|já que|devido|caso contrário|senão|omdat|doordat|zodat|want (?:anders|de|er|het)|wegens"
+    r"|vanwege|dankzij|daarom|de reden|redenen|wanneer|om (?:\w+ ){0,4}te)\b",
     re.IGNORECASE,
 )
 # A quote with fewer words of a question for a reason may be a reason in other words: "The hall was flooded."
 _MIN_COMMON_WORDS = 2
-_OPEN = re.compile(rf"\A\W*{QUESTION_WORDS}", re.IGNORECASE)
+_OPEN = re.compile(rf"\A\W*(?:{QUESTION_WORDS}|{FIRST_QUESTION_WORDS})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 # The share of the question's words that a sentence has which only repeats it.
 _MIN_REPEATED = 0.7

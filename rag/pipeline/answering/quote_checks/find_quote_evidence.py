@@ -22,7 +22,7 @@ from rag.types import Citation, Grounding, Passage
 from .doubtful_quotes import says_what_is_sought
 
 # "2. Start the server", "Step 3: Enable it": the heading of one of several steps.
-_STEP = re.compile(r"(?:step|schritt|étape|paso)\s+\d|\d{1,2}[.)]\s", re.IGNORECASE)
+_STEP = re.compile(r"(?:step|schritt|étape|paso|passo|fase|etapa|stap)\s+\d|\d{1,2}[.)]\s", re.IGNORECASE)
 
 
 def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: Grounding) -> QuoteEvidence:

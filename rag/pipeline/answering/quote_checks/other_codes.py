@@ -12,21 +12,27 @@ _CODE = re.compile(r"(?<![\w-])([A-Z]{1,4})[-_]?(\d{1,5})(?![\w-])")
 _SPELLING = re.compile(r"(?<![^\W\d_])([a-z]{1,4})[-_ ]?0{0,3}(\d{1,5})(?!\d)", re.IGNORECASE)
 # "What replaced the X90?", "How do I get from the A8 to the hotel?": the answer may well be another one.
 _ASKS_FOR_OTHER = re.compile(
-    r"\b(?:after|before|from|than|to|vor|nach|von|zu[mr]?|als|avant|après|depuis|antes de|después de|desde)"
-    r" (?:(?:the|der|die|das|dem|le|la|el) )?(?=[a-z]{1,4}[-_]?\d)"
-    r"|\b(?:successor|predecessor|replac\w*|differ\w*|compar\w*|compatible|fits?|instead|nachfolge\w*|vorgänger\w*|ersetzt"
-    r"|unterschied\w*|passt|passen|statt|remplac\w*|reemplaz\w*|compatibles?)\b",
+    r"\b(?:after|before|from|than|to|vor|nach|von|zu[mr]?|als|avant|après|depuis|antes de|después de|desde|dopo"
+    r"|prima d(?:el|i)|após|depois d[aeo]|antes d[ao]|naar|dan)"
+    r" (?:(?:the|der|die|das|dem|le|la|el|il|het) )?(?=[a-z]{1,4}[-_]?\d)"
+    r"|\b(?:successor|predecessor|replac\w*|differ\w*|compar\w*|compatible|fits?|instead|nachfolge\w*|vorgänger\w*"
+    r"|ersetzt"
+    r"|unterschied\w*|passt|passen|statt|remplac\w*|reemplaz\w*|compatibles?|sostitu\w+|compatibil\w+|differenz[ae]"
+    r"|substituí\w+|compatíve\w+|diferença\w*|opvolger\w*|vervang\w*|verschil\w*)\b",
     re.IGNORECASE,
 )
 # "The brackets fit the AV-6 only", "all others", "as on the X90" may say something about the one that is asked for.
 _ABOUT_OTHERS = re.compile(
     r"\b(?:above|all|also|any|as|between|both|each|every|except|following|instead|later|like|newer|next|only|opposite"
     r"|others?|replaces|same|see|such as|too|up|alle|andere\w*|auch|außer|jede[nrs]?|neuer|nur|siehe|statt|wie|zwischen"
-    r"|aussi|autres?|chaque|comme|sauf|seul\w*|tou(?:te)?s|voir|cada|como|excepto|otr[oa]s?|sol[oa]|también|tod[oa]s)\b",
+    r"|aussi|autres?|chaque|comme|sauf|seul\w*|tou(?:te)?s|voir|cada|como|excepto|otr[oa]s?|sol[oa]|también|tod[oa]s"
+    r"|altr[aeio]|anche|eccetto|ogni|tranne|tutt[aeio]|outr[oa]s?|exceto|também|alleen|behalve|elke|ook|tussen|zie"
+    r"|zoals)\b",
     re.IGNORECASE,
 )
 _RANGE = re.compile(
-    r"(?<![\w-])([A-Z]{1,4})[-_]?\d{1,5} ?(?:to|up to|through|–|-|\.{2,3}|…|bis|à|a|hasta) ?(?:[A-Z]{1,4}[-_]?)?\d"
+    r"(?<![\w-])([A-Z]{1,4})[-_]?\d{1,5} ?(?:to|up to|through|–|-|\.{2,3}|…|bis|à|a|hasta|al|até"
+    r"|tot) ?(?:[A-Z]{1,4}[-_]?)?\d"
 )
 _WORD = re.compile(r"\w+")
 # "In line S2 trains run …", but not "Forms are in the office, form F1 …".

@@ -12,7 +12,8 @@ from rag.text.words import is_function_word, split_words, stem
 _PROPERTIES = {
     "charge", "cost", "fee", "name", "number", "price", "rate", "betrag", "gebühr", "kosten", "nummer", "preis", "coût",
     "frais", "nom", "numéro", "prix", "tarif", "costo", "coste", "importe", "nombre", "número", "precio", "tarifa",
-    "numero", "prezzo", "tariffa",
+    "numero", "prezzo", "tariffa", "importo", "nome", "custo", "preço", "taxa", "bedrag", "naam", "prijs",
+    "tarief",
 }  # fmt: skip
 _MAX_QUESTION, _MAX_ROWS, _MAX_NAME_WORDS = 500, 300, 6
 

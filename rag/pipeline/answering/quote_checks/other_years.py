@@ -21,41 +21,54 @@ _MAX_WORDS_BETWEEN = 3
 _MAX_CHARACTERS_BEFORE, _MAX_CHARACTERS_BEHIND = 25, 15
 # "Since 2019" is about all later years, "until 2024" about earlier ones, and what happens every year about both.
 _SINCE = re.compile(
-    r"\b(?:since|from|as of|after|at least|minimum|seit|ab|von|nach|mindestens|depuis|dès|à partir|desde|a partir)\b",
+    r"\b(?:since|from|as of|after|at least|minimum|seit|ab|von|nach|mindestens|depuis|dès|à partir|desde|a partir"
+    r"|a partire|almeno|dal|dall['’]anno|pelo menos|minstens|sinds|vanaf)\b",
     re.IGNORECASE,
 )
 _OR_LATER = re.compile(
-    r"\s?\+|\W{0,2}(?:\w+ )?(?:later|newer|higher|above|up|onwards?|neuer|später|supérieur|ultérieur|posterior)",
+    r"\s?\+|\W{0,2}(?:\w+ )?(?:later|newer|higher|above|up|onwards?|neuer|später|supérieur|ultérieur|posterior"
+    r"|successiv|superior|hoger|nieuwer)",
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
-    r"\b(?:until|till?|before|by|up to|to|through|end of|bis|vor|spätestens|jusqu['’]\w+|avant|hasta|antes)\b"
-    r"|\d ?[–/-] ?\Z",
+    r"\b(?:until|till?|before|by|up to|to|through|end of|bis|vor|spätestens|jusqu['’]\w+|avant|hasta|antes|entro|fino"
+    r"|prima d(?:el|i)|até|tot|uiterlijk|voor)\b|\d ?[–/-] ?\Z",
     re.IGNORECASE,
 )
-_OR_EARLIER = re.compile(r"\W{0,2}(?:\w+ )?(?:earlier|older|früher|älter|antérieur|anterior)", re.IGNORECASE)
+_OR_EARLIER = re.compile(
+    r"\W{0,2}(?:\w+ )?(?:earlier|older|früher|älter|antérieur|anterior|precedent"
+    r"|eerder)",
+    re.IGNORECASE,
+)
 # "Every year", "the following year" and "compared with 2005" are about more years than the one that is named.
 _MORE_YEARS = re.compile(
     r"\b(?:(?:every|each|next|previous|following|last) year|year (?:before|earlier|later|after)|annually|compared"
     r"|relative to|(?:for|within|after) \w+ years|jährlich|jede[ns]? jahr|vorjahr\w*|folgejahr\w*"
     r"|(?:auf|für|nach) \w+ jahren?|gegenüber|chaque année|tous les ans|année (?:précédente|suivante)|par rapport"
-    r"|pour \w+ ans|cada año|año (?:anterior|siguiente)|respecto|por \w+ años)\b",
+    r"|pour \w+ ans|cada año|año (?:anterior|siguiente)|respecto|por \w+ años"
+    r"|ogni anno|annualmente|anno (?:precedente|scorso|seguente|successivo)|rispetto|(?:dopo|entro|per) \w+ anni"
+    r"|todos os anos|anualmente|ano (?:anterior|passado|seguinte)|em relação|por \w+ anos"
+    r"|(?:elk|ieder|volgend|vorig) jaar|jaarlijks|vergeleken|(?:binnen|na|voor) \w+ jaar)\b",
     re.IGNORECASE,
 )
 # What was decided or changed in a year lasts: "The fee was raised to 60 euros in 2023".
 _DECIDED = re.compile(
     r"\b(?:adopted|agreed|appointed|changed|decided|elected|fixed|further notice|hired|raised|replaced|still valid|set"
     r"|unchanged|beschlossen|erhöht|festgelegt|gewählt|geändert|adoptée?|augmentée?|élue?|fixée?|nommée?"
-    r"|elegid[oa]|fijad[oa]|nombrad[oa]|subió)s?\b",
+    r"|elegid[oa]|fijad[oa]|nombrad[oa]|subió|approvat[aeio]|aumentat[aeio]|decis[aeio]|elett[aeio]|fissat[aeio]"
+    r"|modificat[aeio]|nominat[aeio]|alterad[oa]|aprovad[oa]|aumentad[oa]|decidid[oa]|eleit[oa]|fixad[oa]|nomead[oa]"
+    r"|benoemd|besloten|gekozen|gewijzigd|goedgekeurd|vastgesteld|verhoogd)s?\b",
     re.IGNORECASE,
 )
 # "What has changed since 2019?", "machines built before 2015": other years are asked for.
 _ASKS_FOR_LATER = re.compile(
-    r"\b(?:since|after|from|between|seit|nach|ab|zwischen|depuis|après|entre|dès|desde|después de)\W(?:\w+ )?\Z",
+    r"\b(?:since|after|from|between|seit|nach|ab|zwischen|depuis|après|entre|dès|desde|después de|dal|dopo|tra|fra"
+    r"|após|depois de|sinds|vanaf|tussen)\W(?:\w+ )?\Z",
     re.IGNORECASE,
 )
 _ASKS_FOR_EARLIER = re.compile(
-    r"\b(?:before|until|till|by|besides|between|bis|vor|zwischen|avant|jusqu['’]\w+|entre|hasta|antes de)\W(?:\w+ )?\Z",
+    r"\b(?:before|until|till|by|besides|between|bis|vor|zwischen|avant|jusqu['’]\w+|entre|hasta|antes de"
+    r"|prima del|entro il|fino al|tra|fra|até|tot|tussen|voor)\W(?:\w+ )?\Z",
     re.IGNORECASE,
 )
 

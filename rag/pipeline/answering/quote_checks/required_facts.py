@@ -16,8 +16,10 @@ from rag.pipeline.answering.extractive.question.question_type import is_yes_or_n
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.text.languages import snowball_algorithm
+from rag.text.quantities.number_words import NUMBERS_BY_LANGUAGE
 from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
 from rag.text.quantities.years import YEAR
+from rag.text.words import split_words
 from rag.types import Citation
 
 from .company_names import lacks_name
@@ -29,13 +31,14 @@ from .times_and_weights import lacks_time_or_weight
 
 _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 # Whether a text has a price or a number of something can only be seen in these.
-_LANGUAGES = frozenset({"english", "german", "french", "spanish"})
+_LANGUAGES = frozenset({"english", "german", "french", "spanish", "italian", "portuguese", "dutch"})
 _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 # Numbers that are neither prices nor parts of a telephone number.
 _TIME_OR_DATE = re.compile(
-    r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
-    rf"|\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?:{_MONTH_NAMES})\b(?: (?:de )?{YEAR})?"
-    rf"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) {YEAR}\b"
+    r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|uur|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
+    r"|\b(?:dalle|alle|ore|às|om) (?:1?\d|2[0-4])(?:[.:]\d\d)?(?=\s*(?:[.;)]|\Z|(?:e|alle|às)\b))"
+    rf"|\d\d?(?:st|nd|rd|th|er|\.|°|º)? (?:de )?(?:{_MONTH_NAMES})\b(?: (?:de )?{YEAR})?"
+    rf"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta|nel|dal|em|até|sinds|tot|vanaf) {YEAR}\b"
     r"(?! (?:per|pro|par|por)\b))",
     re.IGNORECASE,
 )
@@ -43,9 +46,14 @@ _MEASURES = any_of(
     word for word, unit in UNIT_OF_WORD.items() if unit not in "€$£%" and word not in CURRENCIES and word.isalpha()
 )
 _MEASURE = re.compile(rf"(?<![\d.,])\d[\d.,]*[ -]?(?:{_MEASURES})(?!\w)", re.IGNORECASE)
-_PERCENT = re.compile(r"(?<![\d.,])\d[\d.,]*\s?(?:%|per ?cent|prozent|pour cent|por ciento)", re.IGNORECASE)
+_PERCENT = re.compile(
+    r"(?<![\d.,])\d[\d.,]*\s?(?:%|per ?cent|prozent|pour cent|por ciento|per cento|por cento"
+    r"|procent)",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(
-    r"bonus|discount|fee|charge|commission|rate|interest|tax|gebühr|provision|rabatt|zins|frais|taux|comisión",
+    r"bonus|discount|fee|charge|commission|rate|interest|tax|gebühr|provision|rabatt|zins|frais|taux|comisión|sconto"
+    r"|desconto|korting|\btass[oa]\b|\btaxa\b",
     re.IGNORECASE,
 )
 # "The cost center for travel" and "the price list" are no prices.
@@ -57,29 +65,55 @@ _OTHER_COSTS = re.compile(
 _NO_PRICE = re.compile(
     rf"[€$£¥₹₽₺]|\b(?:{any_of((*CURRENCIES, *NUMBER_WORDS))}|double|free|included"
     r"|complimentary|covered|waived|nothing|no|not|without|none|depends?"
-    r"|varies|request|discount|reduced|pays?|paid|frei|kein\w*|nichts?|ohne|kosten(?:los|frei)|gebührenfrei|unentgeltlich"
-    r"|gratis|umsonst|inklusive|inbegriffen|enthalten|anfrage|rabatt|ermäßig\w*|trägt|übernimmt|aucune?|pas|sans|gratuit\w*"
-    r"|inclu\w*|libre|offert\w*|devis|remise|ningun\w*|sin|no|descuento|cubiert\w*)\b",
+    r"|varies|request|discount|reduced|pays?|paid|frei|kein\w*|nichts?|ohne|kosten(?:los|frei)|gebührenfrei"
+    r"|unentgeltlich"
+    r"|gratis|umsonst|inklusive|inbegriffen|enthalten|anfrage|rabatt|ermäßig\w*|trägt|übernimmt|aucune?|pas|sans"
+    r"|gratuit\w*|inclu\w*|libre|offert\w*|devis|remise|ningun\w*|sin|no|descuento|cubiert\w*|nessun\w*|senza|nulla"
+    r"|compres[aeio]|sconto|preventivo|ridott[aeio]|a carico|pagan[oa]|nenhum\w*|não"
+    r"|sem|nada|desconto|orçamento|a cargo|geen|niet|niets|zonder|inbegrepen|inclusief|korting|offerte|betaalt|betalen"
+    r"|kosteloos|aanvraag)\b",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
     rf"\d|,[^,.]{{1,40}}(?:,|\b(?:and|und|et|y)\b)|\b(?:an?|eine?[nmr]?|une?|una) (?:{any_of(TIME_UNITS)})\b"
-    rf"|\b(?:{any_of(NUMBER_WORDS)}|one|single|both|several|few|couple|dozens?|many|unlimited|limit|any|no|none|nobody|kein\w*"
+    rf"|\b(?:{any_of(NUMBER_WORDS)}|one|single|both|several|few|couple|dozens?|many|unlimited|limit|any|no|none"
+    rf"|nobody|kein\w*"
     r"|beide|mehrere|einige|wenige|dutzend|beliebig\w*|unbegrenzt\w*|viele|aucune?|deux|plusieurs|douzaine|illimité\w*"
     r"|quelques|ningun\w*|ambos|varios|docena|ilimitad\w*|algun[oa]s)\b",
     re.IGNORECASE,
 )
+# These words, and the names of small numbers, mean something else in other languages.
+_COUNT_IN = {
+    "italian": re.compile(
+        r"\b(?:alcun\w*|divers[ie]|entramb[ie]|molt[ie]|nessun\w*|parecchi\w*|poch[ie]|un (?:anno|giorno|mese)"
+        r"|una settimana|un['’]ora)\b",
+        re.IGNORECASE,
+    ),
+    "portuguese": re.compile(
+        r"\b(?:algu(?:ns|mas)|ambos|muit[oa]s|nenhum\w*|pouc[oa]s|uma? (?:ano|dia|hora|mês|semana)|vári[oa]s)\b",
+        re.IGNORECASE,
+    ),
+    "dutch": re.compile(
+        r"\b(?:beide|enkele|geen|meerdere|veel|verschillende|weinig|een (?:dag|jaar|maand|uur|week))\b", re.IGNORECASE
+    ),
+}
 _ANY_YEAR = re.compile(
-    r"\d{3}|['’]\d\d\b|\d[./-]\d\d\b|\b(?:[MDCLX][MDCLXVI]{3,}|\w*jahr\w*|years?|ago|century|decade|année|ans?|siècle|años?|siglo)\b",
+    r"\d{3}|['’]\d\d\b|\d[./-]\d\d\b|\b(?:[MDCLX][MDCLXVI]{3,}|\w*jahr\w*|years?|ago|century|decade|année|ans?|siècle"
+    r"|años?|siglo|ann[oi]|secolo|anos?|século|jaar|jaren|eeuw)\b",
     re.IGNORECASE,
 )
 # A number, or something that may name the version, such as "the short version" or "the latest one".
 _ANY_VERSION = re.compile(
     r"\d|versi[oó]n|release|edition|ausgabe|fassung|édition|edición|\b(?:any|all|each|every|latest|newest|current|both"
-    r"|jede\w*|alle|neueste\w*|aktuelle\w*|toutes?|dernière|récente|cualquier|todas|última|reciente)\b",
+    r"|jede\w*|alle|neueste\w*|aktuelle\w*|toutes?|dernière|récente|cualquier|todas|última|reciente|qualsiasi|tutte"
+    r"|ultima|versão|versie|qualquer|elke|laatste|nieuwste)\b",
     re.IGNORECASE,
 )
-_CONTACT_IN_WORDS = re.compile(r"\b(?:what|which|wie|was|quel|quelle|cuál|of|de|du|des|der|von|vom)\b", re.IGNORECASE)
+_CONTACT_IN_WORDS = re.compile(
+    r"\b(?:what|which|wie|was|quel|quelle|cuál|qual|wat|of|de|du|des|der|von|vom|del|della"
+    r"|di|do|da|van)\b",
+    re.IGNORECASE,
+)
 _GERMAN_VERB = re.compile(r"(?:ändern|löschen|ieren|prüfen|anzeigen|eintragen|hinterlegen|speichern)\W*\Z")
 _ADDRESS = re.compile(r"https?://|\w\.\w{2,}/|\bat\b.{1,40}\bdot\b", re.IGNORECASE)
 
@@ -147,4 +181,12 @@ def _may_be_price(query: str, text: str) -> bool:
 def _may_be_count(query: str, text: str, citations: Sequence[Citation]) -> bool:
     if _COUNT.search(text) or is_in_other_language(query, [citation.passage for citation in citations]):
         return True
-    return has_count(text, query, citations[0].passage.lang if citations else "")
+    lang = citations[0].passage.lang if citations else ""
+    return _has_count_in(text, snowball_algorithm(lang)) or has_count(text, query, lang)
+
+
+def _has_count_in(text: str, language: str) -> bool:
+    pattern = _COUNT_IN.get(language)
+    return pattern is not None and bool(
+        pattern.search(text) or not NUMBERS_BY_LANGUAGE[language].keys().isdisjoint(split_words(text))
+    )

@@ -12,15 +12,19 @@ _OTHER_WORD = r"([A-Z][^\W\d_]{3,})"
 # "Room 10 to 14", "Python 3.10 or later", "at least Python 3.10" and "since March 2024" may be about the one asked for.
 _RANGE_BEFORE = re.compile(
     r"(?:\b(?:from|since|between|at least|minimum|ab|von|seit|zwischen|mindestens|de|du|dès|depuis|entre|desde"
-    r"|partir de|before|until|bis|to|through|und|and|et|y|or|oder|ou|o|jusqu['’]à|hasta)|[/–-])[ :]{0,2}(?:\w+ )?\Z",
+    r"|partir de|before|until|bis|to|through|und|and|et|y|or|oder|ou|o|jusqu['’]à|hasta|e|dal|tra|fra|fino a|até"
+    r"|sinds|tot|tussen|vanaf)|[/–-])[ :]{0,2}(?:\w+ )?\Z",
     re.IGNORECASE,
 )
 _RANGE_BEHIND = re.compile(
-    r"\s?(?:\+|[/–,-]|(?:to|through|until|up|and|or|bis|und|oder|à|et|ou|a|y|o|hasta|later|newer|above)\b)",
+    r"\s?(?:\+|[/–,-]|(?:to|through|until|up|and|or|bis|und|oder|à|et|ou|a|y|o|hasta|e|fino|até|tot|later|newer"
+    r"|above)\b)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(
-    r"(?<![\d.])(\d{1,6})\s?(?:-|–|to|through|until|bis|à|a|hasta)\s?(?:\w+ )?(\d{1,6})(?![\d.])", re.IGNORECASE
+    r"(?<![\d.])(\d{1,6})\s?(?:-|–|to|through|until|bis|à|a|hasta|al|até"
+    r"|tot)\s?(?:\w+ )?(\d{1,6})(?![\d.])",
+    re.IGNORECASE,
 )
 
 

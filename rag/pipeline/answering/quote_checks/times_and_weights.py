@@ -1,34 +1,45 @@
-"""Quotes without a time of day or a weight, for questions that ask for one in English, German, French or Spanish."""
+"""Quotes without a time of day or a weight, for questions that ask for one."""
 
 import re
 
 _ASKS_FOR_TIME = re.compile(
-    r"\b(?:what time(?! ?(?:fram|limit|period|range|span|zone))|wie ?viel uhr|wie spät|quelle heure|qué hora)\b",
+    r"\b(?:what time(?! ?(?:fram|limit|period|range|span|zone))|wie ?viel uhr|wie spät|quelle heure|qué hora"
+    r"|(?:a|da|entro|fino a) che ora|a quale ora|que horas?|hoe laat)\b",
     re.IGNORECASE,
 )
 # "14:30", "2 pm", "16 h", "8–12", "before 9", or a word for a part of the day, or for no certain time.
 _ANY_TIME = re.compile(
-    r"\d ?[:.h] ?\d\d|\d ?(?:[ap]\.?m|uhr|h|o['’]clock)\b|\b\d\d? ?(?:[–-]|to|bis|à|a|until) ?\d\d?\b"
+    r"\d ?[:.h] ?\d\d|\d ?(?:[ap]\.?m|uhr|uur|h|o['’]clock)\b|\b\d\d? ?(?:[–-]|to|bis|à|a|until|tot|às|alle) ?\d\d?\b"
     r"|\b(?:about|after|around|at|before|by|from|past|till|to|until|ab|bis|gegen|nach|um|vor|à|avant|dès|vers|las?)"
     r" \d\d?\b"
+    # "alle 17", but not the German "alle 14 Tage".
+    r"|\b(?:dalle|ore|às|(?:dopo|entro|verso) le|om|rond|tot|vanaf|voor) \d\d?\b"
+    r"|\balle \d\d?(?:[.:]\d\d)?(?= e |[.,;)]|\s*\Z)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:o['’]clock|sharp)|\bhalf[ -]past\b"
     r"|\b(?:any ?time|at once|immediately|always|never|closed|same time|usual|depends?|noon|midday|midnight|dawn|dusk"
-    r"|dark|daylight|sunrise|sunset|morning|afternoon|evening|night|tonight|lunch|breakfast|dinner|closing|opening|hours?)s?\b"
+    r"|dark|daylight|sunrise|sunset|morning|afternoon|evening|night|tonight|lunch|breakfast|dinner|closing|opening"
+    r"|hours?)s?\b"
     r"|\b(?:jederzeit|immer|nie|sofort|geschlossen|ganztägig|rund um|stunden?|mitternacht|dunkel\w*|dämmerung|sonnen\w+"
-    r"|(?:vor|nach)?mittags?|morgens?|abends?|nachts?|früh|toujours|jamais|fermée?|midi|minuit|matin\w*|après-midi|soir\w*"
+    r"|(?:vor|nach)?mittags?|morgens?|abends?|nachts?|früh|toujours|jamais|fermée?|midi|minuit|matin\w*|après-midi"
+    r"|soir\w*"
     r"|nuit|heures?|aube|lever|coucher|siempre|nunca|cerrad[oa]|mediodía|medianoche|mañana|tarde|noche|horas?|amanecer"
-    r"|anochecer)\b",
+    r"|anochecer|sempre|subito|chius[aeio]|orari[oi]?|mezzogiorno|mezzanotte|mattin\w*|pomeriggio|ser[ae]|or[ae]"
+    r"|tramonto"
+    r"|fechad[oa]s?|horários?|meio-dia|meia-noite|manhã|noite|altijd|nooit|gesloten|middag|\w*ochtend|avond\w*|uur|uren"
+    r"|middernacht|zons\w+|donker)\b",
     re.IGNORECASE,
 )
 _ASKS_FOR_WEIGHT = re.compile(
     r"\b(?:how much (?:does|do|did) .{1,80} weighs?|how heavy|what (?:does|do) .{1,80} weighs?|what is the weight"
-    r"|wie schwer|wie ?viel wieg\w+|combien pèsen?t?|cuánto pesan?)\b",
+    r"|wie schwer|wie ?viel wieg\w+|combien pèsen?t?|cuánto pesan?|quanto pesa(?:no|m)?"
+    r"|qual è il peso|qual é o peso|hoeveel we+g\w+|hoe zwaar|wat is het gewicht)\b",
     re.IGNORECASE,
 )
 _ANY_WEIGHT = re.compile(
-    r"\d ?(?:k?g|mg|t|lbs?|oz|kilo\w*|gram\w*|tonn?\w*|tons?|pounds?|ounces?|stones?|q)\b|[½¼¾] ?kg"
-    r"|\b(?:weigh|heav|light|load|schwer|leicht|wieg|last|poids|pèse|lourd|léger|charge|pes[ao]|carga|liger)"
-    r"|(?:gewicht|last)\b",
+    r"\d ?(?:k?g|mg|t|lbs?|oz|kilo\w*|gram\w*|tonn?\w*|tons?|pounds?|ounces?|stones?|q|chil[io]|chilogramm[io]"
+    r"|quilo\w*)\b|[½¼¾] ?kg"
+    r"|\b(?:weigh|heav|light|load|schwer|leicht|wieg|last|poids|pèse|lourd|léger|charge|pes[ao]|carga|liger|legger)"
+    r"|\b(?:carico|leve|weegt|zwaar)\b|(?:gewicht|last)\b",
     re.IGNORECASE,
 )
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000

@@ -10,6 +10,9 @@ from tests.support.checks.growth import takes_linear_time
     ("question", "text"),
     [
         ("Which company cleans the hut?", "The hut is cleaned by Miller and Sons."),
+        ("Quale ditta pulisce la sala?", "La sala è pulita da Zanella."),
+        ("Que empresa limpa a sala?", "A sala é limpa pela Termoluz."),
+        ("Welk bedrijf maakt de zaal schoon?", "De zaal wordt door Waterman schoongemaakt."),
         ("Which company cleans the hut?", "Our own staff cleans the hut."),
         ("Which company cleans the hut?", "The company of the owner cleans the hut."),
         ("Which company cleans the hut?", "The hut is cleaned by a company every Monday."),
@@ -41,6 +44,9 @@ def test_texts_that_may_have_the_name(question: str, text: str) -> None:
     ("question", "text"),
     [
         ("Which company cleans the hut?", "The hut is cleaned by a company on Monday."),
+        ("Quale ditta pulisce la sala?", "La sala è pulita da una ditta il lunedì."),
+        ("Que empresa limpa a sala?", "A sala é limpa por uma empresa na segunda-feira."),
+        ("Welk bedrijf maakt de zaal schoon?", "De zaal wordt op maandag schoongemaakt."),
         ("Which company cleans the hut?", "Floors: swept by a company on Monday."),
         ("Which company removes the sludge?", "The sludge must be removed before winter."),
         ("Which insurer covers the boats?", "The boats are insured against fire."),

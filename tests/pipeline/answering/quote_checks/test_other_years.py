@@ -32,6 +32,9 @@ PRICE, WINNER = "What is the price of the race in 2025?", "Who won the race in 2
         ("How many members were there in 2018?", "2018", "Report 2019: in the previous year there were 412 members."),
         ("Wie hoch ist der Beitrag 2026?", "2026", "Der Beitrag wurde 2023 auf 60 Euro erhöht."),
         ("Quelle est la cotisation en 2026 ?", "2026", "La cotisation a été fixée à 60 euros en 2023."),
+        ("Quanto è la quota nel 2026?", "2026", "La quota è stata aumentata a 60 euro nel 2023."),
+        ("Quanto è a quota em 2026?", "2026", "A quota é de 60 euros desde 2023."),
+        ("Hoe hoog is de contributie in 2026?", "2026", "De contributie is sinds 2023 60 euro."),
         ("¿Cuál es el objetivo para 2030?", "2030", "El objetivo es reducir un 40 % respecto a 1990."),
     ],
 )
@@ -50,6 +53,9 @@ def test_texts_that_may_be_about_the_year(question: str, year: str, text: str) -
         ("What was the rent in 2010?", "2010", "The rent was 700 euros in 2015."),
         ("Wie hoch ist der Beitrag 2026?", "2026", "Der Beitrag 2024 beträgt 55 Euro."),
         ("Quel est le prix du camp en 2027 ?", "2027", "Le prix du camp 2025 est de 180 euros."),
+        ("Quanto è la quota nel 2026?", "2026", "La quota del 2024 è di 55 euro."),
+        ("Qual é a quota em 2026?", "2026", "A quota de 2024 é de 55 euros."),
+        ("Hoe hoog is de contributie in 2026?", "2026", "De contributie in 2024 is 55 euro."),
         ("¿Cuál es la cuota en 2026?", "2026", "La cuota de 2024 es de 55 euros."),
     ],
 )
@@ -92,7 +98,9 @@ def test_a_year_of_the_document_is_not_missing(question: str, text: str, title: 
     assert not is_about_other_years(question, text, [], passage(f"{text} {rest}", title=title))
 
 
-@pytest.mark.parametrize("part", ["2024-", "20", "2024 ", "since 20", "since a ", "for a ", "set 2024 ", "\n", "auf "])
+@pytest.mark.parametrize(
+    "part", ["2024-", "20", "2024 ", "since 20", "since a ", "for a ", "set 2024 ", "\n", "auf ", "per ", "voor "]
+)
 def test_years_are_found_in_linear_time(part: str) -> None:
     def find(text: str) -> None:
         is_about_other_years("Who won in 2023?", text, ["2023"])

@@ -109,6 +109,31 @@ def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -
 
 
 @pytest.mark.parametrize(
+    ("lang", "question", "text", "expected"),
+    [
+        ("it", "Quanto costa la sauna?", "La sauna si accende il venerdì dalle 17 alle 18.30.", False),
+        ("it", "Quanto costa la sauna?", "La sauna costa 12,50.", True),
+        ("it", "Quanto costa la sauna?", "La sauna è compresa nella quota.", True),
+        ("it", "Quante chiavi ricevo?", "Le chiavi si ritirano in segreteria a giugno.", False),
+        ("it", "Quanti posti ci sono?", "In sala ci sono sei sedie.", True),
+        ("it", "Qual è l'indirizzo e-mail della scuola?", "La scuola è in via Nuova.", False),
+        ("pt", "Quanto custa a sauna?", "A sauna liga-se às quintas-feiras às 17h.", False),
+        ("pt", "Quanto custa a sauna?", "A sauna é gratuita.", True),
+        ("pt", "Quantas chaves recebo?", "As chaves levantam-se na receção em junho.", False),
+        ("pt", "Quantos lugares há?", "Na sala cabem dez pessoas.", True),
+        ("pt", "A que horas começa o torneio?", "O torneio realiza-se no sábado, 16 de maio.", False),
+        ("nl", "Wat kost de soep?", "De soep is er op zondag vanaf 12 uur.", False),
+        ("nl", "Wat kost de soep?", "De soep is inbegrepen.", True),
+        ("nl", "Hoeveel sleutels krijg ik?", "De sleutels hangen in een schuur.", False),
+        ("nl", "Hoeveel sleutels krijg ik?", "Elk lid krijgt beide sleutels.", True),
+        ("nl", "Wat is het telefoonnummer van de dokter?", "De dokter woont op de hoek.", False),
+    ],
+)
+def test_facts_in_other_languages(lang: str, question: str, text: str, expected: bool) -> None:
+    assert has_facts(question, text, lang=lang) is expected
+
+
+@pytest.mark.parametrize(
     ("question", "text", "gap", "expected"),
     [
         ("price of the race 2025", "The price of the race 2024 is 20 euros.", "2025", False),

@@ -16,6 +16,14 @@ TIME, WEIGHT = "At what time does the boat leave?", "How much does the drum weig
         ("Um wie viel Uhr fährt das Boot?", "Das Boot fährt am 3. Mai und kostet 12 Euro."),
         ("À quelle heure part le bateau ?", "Sortie en bateau — Date: 20 juin 2026 — Prix: 32 €"),
         ("¿A qué hora sale el barco?", "El barco sale del muelle norte."),
+        ("A che ora parte la barca?", "La barca parte dal molo nord il 3 maggio."),
+        ("A que horas sai o barco?", "O barco sai no sábado, 16 de maio."),
+        ("Hoe laat vaart de boot?", "De boot vaart op zaterdag 3 mei."),
+        ("Quanto pesa il tamburo?", "Il tamburo costa 40 euro."),
+        ("Quanto pesa o tambor?", "O tambor custa 40 euros."),
+        ("Hoeveel weegt de trommel?", "De trommel kost 40 euro."),
+        ("Um wie viel Uhr fährt das Boot?", "Im Mai fahren alle 14 Kinder mit."),
+        ("How much do the drums weigh?", "Drums on this level are for 12 children."),
         (WEIGHT, "Drum — Pieces: 1 — Fee per weekend: €85 — Remarks: van required"),
         ("What does the drum weigh?", "The plastic drum costs 400 euros."),
         ("How heavy is the drum?", "The drum is 40 cm high."),
@@ -39,6 +47,12 @@ def test_quotes_without_what_is_asked_for(question: str, text: str) -> None:
         ("Um wie viel Uhr fährt das Boot?", "Das Boot fährt um 9 Uhr."),
         ("À quelle heure part le bateau ?", "Départ : 16 h 15"),
         ("¿A qué hora sale el barco?", "El barco sale a las 9."),
+        ("A che ora parte la barca?", "La barca parte alle 9."),
+        ("A que horas sai o barco?", "O barco sai às 9."),
+        ("Hoe laat vaart de boot?", "De boot vaart om 9 uur."),
+        ("Quanto pesa il tamburo?", "Il tamburo è di 12 chili."),
+        ("Quanto pesa o tambor?", "O tambor tem 12 quilos."),
+        ("Hoe zwaar is de trommel?", "De trommel is te zwaar voor een kind."),
         ("What time frame is covered?", "The years of war."),
         ("When does the boat leave?", "The boat leaves on Saturdays."),
         ("The boat leaves at 9. What does it cost?", "It costs 12 euros."),
@@ -53,7 +67,9 @@ def test_quotes_that_may_have_it(question: str, text: str) -> None:
     assert not lacks_time_or_weight(question, text)
 
 
-@pytest.mark.parametrize("part", ["what time ", "how much does ", "12 ", "12 - ", "at ", "1", "h", "a"])
+@pytest.mark.parametrize(
+    "part", ["what time ", "how much does ", "12 ", "12 - ", "at ", "1", "h", "a", "alle ", "alle 1", "dopo le "]
+)
 def test_they_are_found_in_linear_time(part: str) -> None:
     def find(text: str) -> None:
         lacks_time_or_weight(text, "")

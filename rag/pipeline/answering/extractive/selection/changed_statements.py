@@ -20,13 +20,15 @@ from .extend_quote import MAX_SECOND, with_surroundings
 _MAX_CHARACTERS = 500
 _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 _DAY_OR_MONTH = (
-    rf"(?:(?:the |dem |le |el )?(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:de )?)?(?:{_MONTH_NAMES})\b|\d\d?\.\d\d?\.)"
+    rf"(?:(?:the |dem |le |el |dia |o dia )?(?:\d{{1,2}}(?:st|nd|rd|th|er|\.|°|º)? (?:de )?)?(?:{_MONTH_NAMES})\b"
+    rf"|\d\d?\.\d\d?\.)"
     # A period returns every year: "from 1 April to 30 September".
-    rf"(?! (?:{YEAR} )?(?:to|until|till|bis|au|à|jusqu|al|hasta)\b)"
+    rf"(?! (?:{YEAR} )?(?:to|until|till|bis|au|à|jusqu|al|hasta|fino|até|ao|tot)\b)"
 )
 # From when something is valid: "with effect from 1 May", "ab 1. April", "à partir du 1er mai".
 _FROM_DATE = (
-    rf"\b(?:(?:from|as of|effective|since|ab|seit|dès|desde|(?:à partir|à compter|a partir) d(?:e|u|el))"
+    rf"\b(?:(?:from|as of|effective|since|ab|seit|dès|desde|dal|vanaf|met ingang van|sinds|a (?:decorrere"
+    rf"|partire) dal|a partir do|(?:à partir|à compter|a partir) d(?:e|u|el))"
     rf"(?: den?)? {_DAY_OR_MONTH}|ab sofort|with immediate effect)"
 )
 _CHANGE = re.compile(
@@ -37,7 +39,10 @@ _CHANGE = re.compile(
     r"|jetzt|neue?[nrs]?|künftig|nunmehr|statt|nicht mehr|geändert|erhöht|angehoben|gesenkt|steigt|sinkt|verlegt"
     r"|verschoben"
     r"|désormais|dorénavant|nouve(?:au|l|lle|aux|lles)|au lieu d[eu]|modifiée?s?|augmentée?s?|reportée?s?|passent? à"
-    r"|ahora|nuev[oa]s?|en (?:lugar|vez) de|ya no|modificad[oa]s?|aumentad[oa]s?|aplazad[oa]s?|pasan? a)\b",
+    r"|ahora|nuev[oa]s?|en (?:lugar|vez) de|ya no|modificad[oa]s?|aumentad[oa]s?|aplazad[oa]s?|pasan? a"
+    r"|nuov[aeio]|invece di|anziché|non più|modificat[aeio]|aumentat[aeio]|ridott[aeio]|spostat[aeio]|rinviat[aeio]"
+    r"|d['’]ora in poi|agora|(?-i:nov[oa]s?)|em vez de|já não|alterad[oa]s?|adiad[oa]s?|passam? a|nieuwe?|voortaan"
+    r"|in plaats van|niet meer|gewijzigd|verhoogd|verlaagd|verplaatst|uitgesteld)\b",
     re.IGNORECASE,
 )
 # An introduction with "new" says little of each of the items below it.
@@ -46,12 +51,14 @@ _FROM_WHEN = re.compile(_FROM_DATE, re.IGNORECASE)
 _ASKS_FOR_PAST = frozenset({
     "former", "formerly", "previous", "previously", "original", "originally", "bisherige", "bisherigen", "früher",
     "frühere", "früheren", "ursprünglich", "ancien", "ancienne", "précédent", "précédente", "anterior", "antiguo",
-    "antigua",
+    "antigua", "precedente", "vecchio", "vecchia", "antigo", "antiga", "vorige", "oude", "oorspronkelijke",
 })  # fmt: skip
 # Words for a price, which statements of one need not have: "guest card: £7.00".
 _PRICE_WORDS = frozenset({
     "cost", "costs", "price", "prices", "fee", "fees", "charge", "charges", "pay", "kosten", "kostet", "preis",
     "preise", "zahlen", "coûte", "prix", "tarif", "payer", "cuesta", "precio", "tarifa", "pagar",
+    "costa", "costano", "prezzo", "tariffa", "quota", "pagare", "custa", "custam", "preço", "kost", "prijs", "tarief",
+    "betalen",
 })  # fmt: skip
 _YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
 # "- Consultations: please …", "| Foundation | 6 Sundays |"

@@ -16,8 +16,9 @@ from .select_parts import Selection
 
 # Questions about all rows but the one that they name: "Which plans cost more than Pro?"
 _ABOUT_OTHERS = re.compile(
-    r"\b(?:than|besides|except|compared?|others?|außer|andere[nrs]?|sauf|excepto|(?:más|plus|moins|menos|mehr|weniger)\b"
-    r".*\b(?:que|als))\b",
+    r"\b(?:than|besides|except|compared?|others?|außer|andere[nrs]?|sauf|excepto|(?:más|plus|moins|menos|mehr"
+    r"|weniger)\b"
+    r".*\b(?:que|als)|altr[aeio]|eccetto|tranne|outr[oa]s?|exceto|behalve|(?:meer|minder)\b.*\bdan)\b",
     re.IGNORECASE,
 )
 _MAX_CHARACTERS = 500
