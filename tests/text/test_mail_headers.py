@@ -65,6 +65,8 @@ def test_subjects_are_titles_above_those_within_the_mails(path: str) -> None:
         ["Von: Anna", "Gesendet: 3. Mai 2024", "An: Ben", "Betreff: AW: Camp"],
         ["De : Anna", "Envoyé : 3 mai 2024", "À : Ben", "Objet : TR: Camp"],
         ["De: Anna", "Enviado el: 3 de mayo de 2024", "Para: Ben", "Asunto: RE: Fwd: Camp"],
+        ["De: Anna", "Enviada: 3 de maio de 2024", "Para: Ben", "Assunto: RES: Camp"],
+        ["Van: Anna", "Verzonden: 3 mei 2024", "Aan: Ben", "Onderwerp: Antw: Camp"],
         ["> From: Anna", "> Date: 2024-05-03", "> Subject: Re[2]: Camp"],
         ["**From:** Anna <anna@hut.example>\\", "**To:** Ben\\", "**Subject:** Camp\\"],
         ["Subject: Camp", "From: anna@hut.example", "Cc:", "Date: 3 May"],

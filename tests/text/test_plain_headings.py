@@ -117,6 +117,10 @@ def test_numbered_titles_of_contracts_and_manuals() -> None:
     assert headings(contract) == [("§ 1 Fares", 1), ("§ 2 Dogs", 1), ("§ 3 Bicycles", 1)]
     contract = contract.replace("§ 1", "Artikel 1").replace("§ 2 Dogs\n", "Article 2 Dogs")
     assert headings(contract) == [("Artikel 1 Fares", 1), ("Article 2 Dogs", 1), ("§ 3 Bicycles", 1)]
+    contract = (
+        contract.replace("Artikel 1", "Articolo 1").replace("Article 2", "Artigo 2.º").replace("§ 3", "Hoofdstuk 3")
+    )
+    assert headings(contract) == [("Articolo 1 Fares", 1), ("Artigo 2.º Dogs", 1), ("Hoofdstuk 3 Bicycles", 1)]
     manual = f"1. Engine\n\n1.1 Oil\n   {PARAGRAPH}\n\n1.2 Filters\n\n   {PARAGRAPH}\n\n2. Deck\n\n    {PARAGRAPH}\n"
     assert headings(manual) == [("1. Engine", 1), ("1.1 Oil", 2), ("1.2 Filters", 2), ("2. Deck", 1)]
     assert headings(manual.replace("    The", "        The")) == headings(manual)[:3], "code is indented more"
@@ -137,6 +141,7 @@ def test_source_code_has_no_headings() -> None:
         ("Q: {}", "A: {}"), ("Q1: {}", "A1: {}"), ("Q1. {}", "A1. {}"), ("**Q2)** {}", "**A2)** {}"),
         ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
         ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
+        ("Pergunta: {}", "Resposta: {}"), ("Vraag: {}", "Antwoord: {}"), ("V: {}", "A: {}"),
         ("Question : {}", "Réponse : {}"),
         ("Q : {}", "R : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"), ("{}", "{}"), ("**{}**", "{}"),
     ],

@@ -38,6 +38,9 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
         ),
         ("Llame a la Dra. Ibáñez. Abre a las 9.", ["Llame a la Dra. Ibáñez.", "Abre a las 9."]),
         ("Wir nehmen max. 3 kg an. Mo. 8 bis 12 Uhr.", ["Wir nehmen max. 3 kg an.", "Mo. 8 bis 12 Uhr."]),
+        ("Il sig. Rossi, il dott. Bianchi ecc. Vengono.", ["Il sig. Rossi, il dott. Bianchi ecc. Vengono."]),
+        ("Escreva ao exmo. Sr. Silva. Abre às 9.", ["Escreva ao exmo. Sr. Silva.", "Abre às 9."]),
+        ("Bel dhr. Visser, bijv. Op maandag. Dan mag het.", ["Bel dhr. Visser, bijv. Op maandag.", "Dan mag het."]),
         ("Stir for 5 min. Then add salt. I think so. Go.", ["Stir for 5 min.", "Then add salt.", "I think so.", "Go."]),
         (
             "I think so. 3 of them do. 5 left. Never mind. 9 stay.",

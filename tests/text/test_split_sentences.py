@@ -2,6 +2,7 @@
 
 import pytest
 
+from rag.text.sentences.dependent_sentences import depends_on_predecessor, needs_question
 from rag.text.sentences.split_sentences import split_sentences
 
 
@@ -11,3 +12,36 @@ from rag.text.sentences.split_sentences import split_sentences
 )
 def test_sentences_end_at_the_marks_of_their_script(sentences: list[str]) -> None:
     assert split_sentences(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lang", "expected"),
+    [
+        ("However, it is closed.", "en", True),
+        ("Dadurch wird es warm.", "de", True),
+        ("Tuttavia resta chiusa.", "it", True),
+        ("La sala resta chiusa.", "it", False),
+        ("Depois fecha.", "pt", True),
+        ("A sala fecha.", "pt", False),
+        ("Daarna gaat de poort dicht.", "nl", True),
+        ("Het clubhuis is elke dag open.", "nl", False),
+        ("Die Tagung beginnt um neun.", "de", False),
+        ("Die tuin wordt leeg opgeleverd.", "nl", True),
+    ],
+)
+def test_words_that_refer_back(sentence: str, lang: str, expected: bool) -> None:
+    assert depends_on_predecessor(sentence, lang) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lang", "expected"),
+    [
+        ("Sì, ma i cani restano fuori dalla sala grande.", "it", True),
+        ("Apenas com uma autorização assinada por ambos os pais.", "pt", True),
+        ("Alleen met een bewijs dat door het bestuur is getekend.", "nl", True),
+        ("Il bar apre il sabato e la domenica alle undici.", "it", False),
+        ("Mai und Juni sind die besten Monate für eine Reise.", "de", False),
+    ],
+)
+def test_answers_that_need_their_question(sentence: str, lang: str, expected: bool) -> None:
+    assert needs_question(sentence, lang) is expected

@@ -17,7 +17,9 @@ _REFERRING_PHRASE = re.compile(
 )
 # "Only on a lead.", "You do, unless …": what this is about is in the question.
 _SHORT_ANSWER = re.compile(
-    r"(?:yes|no|not|only|never|always|ja|nein|nur|nie|immer|oui|non|seulement|jamais|toujours|sí|solo|sólo|nunca|siempre"
+    r"(?:yes|no|not|only|never|always|ja|nein|nur|nie|immer|oui|non|seulement|jamais|toujours|sí|solo|sólo|nunca"
+    r"|siempre"
+    r"|sì|soltanto|sempre|sim|não|só|apenas|nee|alleen|nooit|altijd"
     r"|(?:you|we|they) (?:do|don['’]t|can|can['’]t|may|must|will|won['’]t)(?=[,.;]))(?![\w'’])",
     re.IGNORECASE,
 )
@@ -41,6 +43,18 @@ _DEPENDENT_WORDS = {
     "spanish": """
         él ella ellos ellas esto eso este esta estos estas ese esa esos esas así pero y o también entonces luego además
         sin su sus ambos
+        """,
+    "italian": """
+        egli ella esso essa essi esse lui lei loro questo questa questi queste quello quella quelli quelle ciò così però
+        ma e o anche inoltre altrimenti poi quindi perciò dunque pertanto tuttavia invece entrambi suo sua suoi sue
+        """,
+    "portuguese": """
+        ele ela eles elas isto isso este esta estes estas esse essa esses essas aquele aquela assim mas e ou também
+        então depois além porém contudo portanto senão seu sua seus suas ambos
+        """,
+    "dutch": """
+        hij zij ze dit dat deze die daardoor daarvoor daarmee daarna daarom daarbij daarin dus echter maar en of ook
+        bovendien anders beide haar hun toch
         """,
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _DEPENDENT_WORDS.items()}

@@ -15,7 +15,8 @@ from rag.text.words import is_function_word
 SENTENCE_END = re.compile(r"(?<![.!?؟])[.!?؟]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 # "14.1. Can I sell it?", "Chapter 2. Tea", "**3. Money.**": the number of a title belongs to it.
 _TITLE_NUMBER = re.compile(
-    r"[*_]{0,3}(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo)?\s*(?:\d{1,3}\.)*\d{1,3}",
+    r"[*_]{0,3}(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo|capitolo|sezione"
+    r"|secção|seção|hoofdstuk|paragraaf)?\s*(?:\d{1,3}\.)*\d{1,3}",
     re.IGNORECASE,
 )
 _FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
@@ -26,9 +27,13 @@ _FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _ABBREVIATIONS = re.compile(
-    r"(?:dr|dra|drs|ing|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
-    r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
-    r"|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl)",
+    r"(?:dr|dra|drs|ing|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al"
+    r"|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
+    r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme"
+    r"|mlle|av|sra|srta|núm|dott|pag"
+    r"|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl"
+    r"|sig|sigg|ecc|avv|artt|spett|exmo|exma|arq|dhr|mevr|(?-i:bv)|enz|incl|excl|p\.es|p\.ex|c\.a|o\.a|d\.w\.z|m\.b\.t"
+    r"|t\.a\.v|t\.n\.v)",
     re.IGNORECASE,
 )
 # Abbreviations only before a number, because they are also words, or end sentences: "max. 3 kg", "Fr. 9 bis 12 Uhr".
@@ -37,7 +42,7 @@ _BEFORE_NUMBERS = re.compile(
     re.IGNORECASE,
 )
 # In English these are words that end sentences: "Never mind. 3 are enough."
-_BEFORE_NUMBERS_ELSEWHERE = re.compile(r"mind|std|stk|env", re.IGNORECASE)
+_BEFORE_NUMBERS_ELSEWHERE = re.compile(r"mind|std|stk|env|fev|abr|mrt|giu|lug|ago|ott|dic", re.IGNORECASE)
 
 
 def split_sentences(text: str) -> list[str]:

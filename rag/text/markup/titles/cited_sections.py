@@ -2,9 +2,11 @@
 
 import re
 
-_NUMBER = r"(\d{1,3}(?:\.\d{1,3}){0,4}|[IVXL]{2,7}|[VX])(?![\w.]*\w)"
+# "5.º" is the fifth in Portuguese and Spanish.
+_NUMBER = r"(\d{1,3}(?:\.\d{1,3}){0,4}|[IVXL]{2,7}|[VX])(?:\.?[ºª°])?(?![\w.]*\w)"
 _CITATION = re.compile(
-    r"(?:§|\b(?:art|article|artikel|artículo|articolo|artigo|section|clause|chapter|abschnitt|ziffer|klausel|kapitel)"
+    r"(?:§|\b(?:art|article|artikel|artículo|articolo|artigo|section|clause|chapter|abschnitt|ziffer|klausel|kapitel"
+    r"|capitolo|clausola|sezione|cap[íi]tulo|cláusula|secção|seção|bepaling|hoofdstuk|paragraaf)"
     rf"\b\.?) {{0,2}}{_NUMBER}",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 QUESTION_ENDINGS = ("?", "？", "؟")
 # A long question with a label is wrapped.
 MAX_QUESTION_LINES = 3
-# The labels of questions, and those that their answers may have: English, German, French, Spanish and Italian.
+# The labels of questions, and those that their answers may have, in seven languages.
 _ANSWER_LABELS = {
     "Q": "A|R",
     "Question": "Answer|Réponse|A",
@@ -19,6 +19,9 @@ _ANSWER_LABELS = {
     "Pregunta": "Respuesta|R",
     "D": "R",
     "Domanda": "Risposta|R",
+    "Pergunta": "Resposta|R",
+    "V": "A",
+    "Vraag": "Antwoord|A",
 }
 # Other single letters are also labels of phones, dates, decisions and people, so these need a question mark.
 _CLEAR_LABELS = frozenset(label for label in _ANSWER_LABELS if len(label) > 1 or label == "Q")

@@ -1,7 +1,7 @@
 """Headers of mails in a text: `From: …`, `Date: …`, `Subject: …` on lines above each other, and the mail below.
 
 Threads that are exported or copied have them above each mail; the subject is the title of what follows. The labels are
-those of mail programs in English, German, French, Spanish and Italian.
+those of mail programs in English, German, French, Spanish, Italian, Portuguese and Dutch.
 """
 
 import re
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from rag.text.quantities.years import YEAR
 
-_SUBJECTS = "Subject|Betreff|Objet|Asunto|Oggetto"
-_SENDERS = "From|Von|De|Da"
-_DATES = "Date|Sent|Datum|Gesendet|Envoyé|Fecha|Enviado(?: el)?|Data|Inviato"
+_SUBJECTS = "Subject|Betreff|Objet|Asunto|Oggetto|Assunto|Onderwerp"
+_SENDERS = "From|Von|De|Da|Van"
+_DATES = "Date|Sent|Datum|Gesendet|Envoyé|Fecha|Enviado(?: el)?|Data|Inviato|Enviada|Verzonden"
 _OTHERS = (
     "To|Cc|Bcc|Reply-To|Attachments?|Importance|An|Kopie|Antwort an|Anlagen?|À|Pour|Pièces jointes|Para|Adjuntos|A"
-    "|Allegati"
+    "|Allegati|Anexos?|Aan|Bijlagen?"
 )
 # Marks of quotations (`> From: …`) and of emphasis (`*From:* …`, `**From:** …`) may be before and around a label.
 _HEADER = re.compile(
     rf"(?:>[ ]?){{0,3}}\*{{0,2}}(?:(?P<subject>{_SUBJECTS})|(?P<sender>{_SENDERS})|(?P<date>{_DATES})|(?:{_OTHERS}))"
     r"\*{0,2}[ \u00a0]?:\*{0,2}(?:[ \t]+(?P<value>\S.*)|[ \t]*)"
 )
-_REPLY = re.compile(r"(?:(?:Re|Fwd?|AW|WG|Antw|TR|RV|RIF|I)[ \u00a0]?(?:\[\d{1,3}\])?:[ \t]*)+", re.IGNORECASE)
+_REPLY = re.compile(r"(?:(?:Re|Fwd?|AW|WG|Antw|TR|RV|RIF|I|RES|ENC)[ \u00a0]?(?:\[\d{1,3}\])?:[ \t]*)+", re.IGNORECASE)
 # A timetable and a travel plan also have lines with From, To and Date, but neither an address nor a year.
 _YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
 _MIN_LINES = 3

@@ -13,8 +13,8 @@ _MIN_PARAGRAPH_CHARACTERS = 50
 _MIN_TITLES, _MIN_DISTINCT = 3, 2 / 3
 # "2. Figures of the quarter", "5.2 Adding a site", "Article 4 Dogs", "§ 7 Notice".
 _NUMBER = re.compile(
-    r"(?:§\s?|(?:Article|Artikel|Artículo|Section|Abschnitt)\s)?"
-    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?\s+(?=[^\W\d_a-z])"
+    r"(?:§\s?|(?:Article|Artikel|Artículo|Articolo|Artigo|Section|Sezione|Abschnitt|Hoofdstuk)\s)?"
+    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ºª°]?\s+(?=[^\W\d_a-z])"
 )
 # Manuals indent the text below numbered titles; more is code.
 _MAX_INDENT = 4

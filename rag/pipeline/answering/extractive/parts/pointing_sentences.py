@@ -9,14 +9,17 @@ _LINK = (
 )
 # "See [Send documents](send-documents.md)."
 _POINTER = re.compile(
-    r"(?:please )?(?:see|read|refer to|siehe|voir|véase)(?: also| auch| aussi)?(?: the| our)? "
-    rf"(?:{_LINK}(?:,? (?:and|or|und|et|y) )?)+(?: for (?:more |further )?(?:details|information|instructions))?\.?",
+    r"(?:please )?(?:see|read|refer to|siehe|voir|véase|vedi|veja|ver|zie)(?: also| auch| aussi| anche| também"
+    r"| ook)?(?: the| our)? "
+    rf"(?:{_LINK}(?:,? (?:and|or|und|et|y|e|en) )?)+(?: for (?:more |further )?(?:details|information"
+    rf"|instructions))?\.?",
     re.IGNORECASE,
 )
 # "For the details, see the next chapter.", "Learn how to create backups.", "More information is in the manual."
 _GUIDE = re.compile(
     r"\W*(?:for [^.]{0,80}, )?(?:please |also )*"
-    r"(?:see|refer to|consult|check out|visit|learn (?:more|how|about)|find out (?:more|how)|siehe|lies)\b"
+    r"(?:see|refer to|consult|check out|visit|learn (?:more|how|about)|find out (?:more|how)|siehe|lies|vedi|veja"
+    r"|zie)\b"
     r"|\W*(?:more|further|additional|detailed)\b[^.]{0,30}\b(?:information|details?|instructions|documentation)\b"
     r"[^.]{0,40}\b(?:is|are|can be|in|at|on)\b",
     re.IGNORECASE,
