@@ -20,11 +20,11 @@ _OTHER_QUESTION_WORDS = {
 _QUESTION_WORDS_OF = {
     "italian": {
         "costa", "costano", "dura", "durano", "trova", "trovano", "trovo", "significa", "chiama", "dice", "stabilisce",
-        "prevede", "succede", "spesso", "lungo", "lunga", "alto", "alta", "grande",
+        "prevede", "succede", "spesso",
     },
     "portuguese": {
         "custa", "custam", "dura", "duram", "demora", "demoram", "fica", "ficam", "encontro", "significa", "chama",
-        "diz", "estabelece", "prevê", "acontece", "comprido", "comprida", "alto", "alta", "grande",
+        "diz", "estabelece", "prevê", "acontece",
     },
     "dutch": {
         "lang", "vaak", "ver", "hoog", "groot", "oud", "duur", "duurt", "duren", "kost", "kosten", "heet", "betekent",

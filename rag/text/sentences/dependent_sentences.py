@@ -18,9 +18,8 @@ _REFERRING_PHRASE = re.compile(
 # "Only on a lead.", "You do, unless …": what this is about is in the question.
 _SHORT_ANSWER = re.compile(
     r"(?:yes|no|not|only|never|always|ja|nein|nur|nie|immer|oui|non|seulement|jamais|toujours|sí|solo|sólo|nunca"
-    r"|siempre"
-    r"|sì|soltanto|sempre|sim|não|só|apenas|nee|alleen|nooit|altijd"
-    r"|(?:you|we|they) (?:do|don['’]t|can|can['’]t|may|must|will|won['’]t)(?=[,.;]))(?![\w'’])",
+    r"|siempre|sì|soltanto|sempre|sim|não|só|apenas|nee|alleen|nooit|altijd|(?:you|we|they) (?:do|don['’]t|can"
+    r"|can['’]t|may|must|will|won['’]t)(?=[,.;]))(?![\w'’])",
     re.IGNORECASE,
 )
 _MAX_SHORT_ANSWER_WORDS = 6

@@ -30,10 +30,8 @@ _ABBREVIATIONS = re.compile(
     r"(?:dr|dra|drs|ing|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al"
     r"|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
     r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme"
-    r"|mlle|av|sra|srta|núm|dott|pag"
-    r"|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl"
-    r"|sig|sigg|ecc|avv|artt|spett|exmo|exma|arq|dhr|mevr|(?-i:bv)|enz|incl|excl|p\.es|p\.ex|c\.a|o\.a|d\.w\.z|m\.b\.t"
-    r"|t\.a\.v|t\.n\.v)",
+    r"|mlle|av|sra|srta|núm|dott|pag|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl|sig|sigg|ecc|avv|artt|spett"
+    r"|exmo|exma|arq|dhr|mevr|(?-i:bv)|enz|incl|excl|p\.es|p\.ex|c\.a|o\.a|d\.w\.z|m\.b\.t|t\.a\.v|t\.n\.v)",
     re.IGNORECASE,
 )
 # Abbreviations only before a number, because they are also words, or end sentences: "max. 3 kg", "Fr. 9 bis 12 Uhr".

@@ -37,7 +37,7 @@ _OTHER_NAME = re.compile(r"[`\"“„«_@]|\w\.[a-z]|[A-ZÀ-ÖØ-Þ]{2}|[^\W\d_]
 _ANY = re.compile(
     r"\b(?:any|all|both|each|every|no|none|nobody|own|whatever|whichever|aucune?|chaque|propre|tou(?:te)?s|cada"
     r"|cualquiera?|ningun\w*|propi[oa]s?|tod[oa]s|nessun\w*|ogni|propri[aeio]|qualsiasi|tutt[ei]|nenhum\w*|própri[oa]s?"
-    r"|qualquer|eigen|elke?|geen)\b",
+    r"|qualquer|soci|sócios|volontari|eigen|leden|zelf|elke?|geen)\b",
     re.IGNORECASE,
 )
 _NO_NAMES = frozenset({*DAYS, *(month for months in MONTHS.values() for month in months)})

@@ -15,11 +15,11 @@ _REASON = re.compile(
     r"\b(?:because|since|as|due|owing|reasons?|so that|otherwise|therefore|thus|caus\w+|in order|if|when|while|means?"
     r"|results?|to (?:allow|avoid|ensure|keep|make|prevent|protect|save)|weil|da|damit|wegen|denn|um|sonst|wenn|während"
     r"|nachdem|\w{0,20}gr[uü]nd\w*|infolge|bedeutet|deshalb|daher|car|parce|puisque|afin|pour|quand|raisons?|grâce"
-    r"|porque|cuando|como|para|por|debe|debido|ya que|motivos?|perché|poiché|siccome|affinché|altrimenti|dato che"
+    r"|porque|cuando|como|para|por|debe|debido|ya que|motivos?|perché|poiché|infatti|finché|per (?:ferie|lavori"
+    r"|mancanza)|door (?:de|een|het|ziekte)|als (?:de|er|het|je|u)|siccome|affinché|altrimenti|dato che"
     r"|dovut[aeio]|grazie|motiv[oi]|ragion[ei]|in modo|quando|quindi|per (?:consentire|evitare|garantire|permettere"
-    r"|proteggere)"
-    r"|pois (?:a|as|não|o|os)|já que|devido|caso contrário|senão|omdat|doordat|zodat|want (?:anders|de|er|het)|wegens"
-    r"|vanwege|dankzij|daarom|de reden|redenen|wanneer|om (?:\w+ ){0,4}te)\b",
+    r"|proteggere)|pois (?:a|as|não|o|os)|já que|devido|caso contrário|senão|omdat|doordat|zodat|want (?:anders|de|er"
+    r"|het)|wegens|vanwege|dankzij|daarom|de reden|redenen|wanneer|om (?:\w+ ){0,4}te)\b",
     re.IGNORECASE,
 )
 # A quote with fewer words of a question for a reason may be a reason in other words: "The hall was flooded."

@@ -16,9 +16,8 @@ _ASKS_FOR_OTHER = re.compile(
     r"|prima d(?:el|i)|após|depois d[aeo]|antes d[ao]|naar|dan)"
     r" (?:(?:the|der|die|das|dem|le|la|el|il|het) )?(?=[a-z]{1,4}[-_]?\d)"
     r"|\b(?:successor|predecessor|replac\w*|differ\w*|compar\w*|compatible|fits?|instead|nachfolge\w*|vorgänger\w*"
-    r"|ersetzt"
-    r"|unterschied\w*|passt|passen|statt|remplac\w*|reemplaz\w*|compatibles?|sostitu\w+|compatibil\w+|differenz[ae]"
-    r"|substituí\w+|compatíve\w+|diferença\w*|opvolger\w*|vervang\w*|verschil\w*)\b",
+    r"|ersetzt|unterschied\w*|passt|passen|statt|remplac\w*|reemplaz\w*|compatibles?|sostitu\w+|compatibil\w+"
+    r"|differenz[ae]|substituí\w+|compatíve\w+|diferença\w*|opvolger\w*|vervang\w*|verschil\w*)\b",
     re.IGNORECASE,
 )
 # "The brackets fit the AV-6 only", "all others", "as on the X90" may say something about the one that is asked for.

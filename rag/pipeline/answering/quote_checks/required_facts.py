@@ -16,14 +16,13 @@ from rag.pipeline.answering.extractive.question.question_type import is_yes_or_n
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.text.languages import snowball_algorithm
-from rag.text.quantities.number_words import NUMBERS_BY_LANGUAGE
 from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
 from rag.text.quantities.years import YEAR
-from rag.text.words import split_words
 from rag.types import Citation
 
 from .company_names import lacks_name
 from .other_codes import names_other_code
+from .other_languages import may_be_count, may_be_price, may_be_time_or_weight
 from .other_rows import is_of_other_row
 from .other_years import is_about_other_years
 from .similar_names import has_similar_name
@@ -66,12 +65,10 @@ _NO_PRICE = re.compile(
     rf"[€$£¥₹₽₺]|\b(?:{any_of((*CURRENCIES, *NUMBER_WORDS))}|double|free|included"
     r"|complimentary|covered|waived|nothing|no|not|without|none|depends?"
     r"|varies|request|discount|reduced|pays?|paid|frei|kein\w*|nichts?|ohne|kosten(?:los|frei)|gebührenfrei"
-    r"|unentgeltlich"
-    r"|gratis|umsonst|inklusive|inbegriffen|enthalten|anfrage|rabatt|ermäßig\w*|trägt|übernimmt|aucune?|pas|sans"
-    r"|gratuit\w*|inclu\w*|libre|offert\w*|devis|remise|ningun\w*|sin|no|descuento|cubiert\w*|nessun\w*|senza|nulla"
-    r"|compres[aeio]|sconto|preventivo|ridott[aeio]|a carico|pagan[oa]|nenhum\w*|não"
-    r"|sem|nada|desconto|orçamento|a cargo|geen|niet|niets|zonder|inbegrepen|inclusief|korting|offerte|betaalt|betalen"
-    r"|kosteloos|aanvraag)\b",
+    r"|unentgeltlich|gratis|umsonst|inklusive|inbegriffen|enthalten|anfrage|rabatt|ermäßig\w*|trägt|übernimmt|aucune?"
+    r"|pas|sans|gratuit\w*|inclu\w*|libre|offert\w*|devis|remise|ningun\w*|sin|no|descuento|cubiert\w*|nessun\w*|senza"
+    r"|nulla|compres[aeio]|sconto|preventivo|ridott[aeio]|a carico|pagan[oa]|nenhum\w*|não|sem|nada|desconto|orçamento"
+    r"|a cargo|geen|niet|niets|zonder|inbegrepen|inclusief|korting|offerte|betaalt|betalen|kosteloos|aanvraag)\b",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
@@ -82,24 +79,9 @@ _COUNT = re.compile(
     r"|quelques|ningun\w*|ambos|varios|docena|ilimitad\w*|algun[oa]s)\b",
     re.IGNORECASE,
 )
-# These words, and the names of small numbers, mean something else in other languages.
-_COUNT_IN = {
-    "italian": re.compile(
-        r"\b(?:alcun\w*|divers[ie]|entramb[ie]|molt[ie]|nessun\w*|parecchi\w*|poch[ie]|un (?:anno|giorno|mese)"
-        r"|una settimana|un['’]ora)\b",
-        re.IGNORECASE,
-    ),
-    "portuguese": re.compile(
-        r"\b(?:algu(?:ns|mas)|ambos|muit[oa]s|nenhum\w*|pouc[oa]s|uma? (?:ano|dia|hora|mês|semana)|vári[oa]s)\b",
-        re.IGNORECASE,
-    ),
-    "dutch": re.compile(
-        r"\b(?:beide|enkele|geen|meerdere|veel|verschillende|weinig|een (?:dag|jaar|maand|uur|week))\b", re.IGNORECASE
-    ),
-}
 _ANY_YEAR = re.compile(
     r"\d{3}|['’]\d\d\b|\d[./-]\d\d\b|\b(?:[MDCLX][MDCLXVI]{3,}|\w*jahr\w*|years?|ago|century|decade|année|ans?|siècle"
-    r"|años?|siglo|ann[oi]|secolo|anos?|século|jaar|jaren|eeuw)\b",
+    r"|años?|siglo|ann[oi]|secolo|(?:sette|otto|nove)cento|dopoguerra|anos?|século|jaar|jaren|eeuw|geleden)\b",
     re.IGNORECASE,
 )
 # A number, or something that may name the version, such as "the short version" or "the latest one".
@@ -140,7 +122,10 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return False
     if generation.first_quote and is_of_other_row(query, generation.first_quote):
         return False
-    if lacks_name(query, shown) or (_is_known(citations) and lacks_time_or_weight(query, text)):
+    lang = passage.lang if passage else ""
+    if lacks_name(query, shown):
+        return False
+    if _is_known(citations) and lacks_time_or_weight(query, text) and not may_be_time_or_weight(text, lang):
         return False
     if not is_yes_or_no(query) and names_other_code(query, text, _labels(generation)):
         return False
@@ -156,7 +141,7 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         case AnswerType.VERSION:
             return not _is_known(citations) or bool(_ANY_VERSION.search(text))
         case AnswerType.PRICE:
-            return not _is_known(citations) or _may_be_price(query, text)
+            return not _is_known(citations) or _may_be_price(query, text) or may_be_price(text, lang)
         case _:
             return not _is_known(citations) or _may_be_count(query, text, citations)
 
@@ -182,11 +167,4 @@ def _may_be_count(query: str, text: str, citations: Sequence[Citation]) -> bool:
     if _COUNT.search(text) or is_in_other_language(query, [citation.passage for citation in citations]):
         return True
     lang = citations[0].passage.lang if citations else ""
-    return _has_count_in(text, snowball_algorithm(lang)) or has_count(text, query, lang)
-
-
-def _has_count_in(text: str, language: str) -> bool:
-    pattern = _COUNT_IN.get(language)
-    return pattern is not None and bool(
-        pattern.search(text) or not NUMBERS_BY_LANGUAGE[language].keys().isdisjoint(split_words(text))
-    )
+    return may_be_count(text, lang) or has_count(text, query, lang)

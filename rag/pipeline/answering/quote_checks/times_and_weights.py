@@ -18,15 +18,12 @@ _ANY_TIME = re.compile(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (?:o['’]clock|sharp)|\bhalf[ -]past\b"
     r"|\b(?:any ?time|at once|immediately|always|never|closed|same time|usual|depends?|noon|midday|midnight|dawn|dusk"
     r"|dark|daylight|sunrise|sunset|morning|afternoon|evening|night|tonight|lunch|breakfast|dinner|closing|opening"
-    r"|hours?)s?\b"
-    r"|\b(?:jederzeit|immer|nie|sofort|geschlossen|ganztägig|rund um|stunden?|mitternacht|dunkel\w*|dämmerung|sonnen\w+"
-    r"|(?:vor|nach)?mittags?|morgens?|abends?|nachts?|früh|toujours|jamais|fermée?|midi|minuit|matin\w*|après-midi"
-    r"|soir\w*"
-    r"|nuit|heures?|aube|lever|coucher|siempre|nunca|cerrad[oa]|mediodía|medianoche|mañana|tarde|noche|horas?|amanecer"
-    r"|anochecer|sempre|subito|chius[aeio]|orari[oi]?|mezzogiorno|mezzanotte|mattin\w*|pomeriggio|ser[ae]|or[ae]"
-    r"|tramonto"
-    r"|fechad[oa]s?|horários?|meio-dia|meia-noite|manhã|noite|altijd|nooit|gesloten|middag|\w*ochtend|avond\w*|uur|uren"
-    r"|middernacht|zons\w+|donker)\b",
+    r"|hours?)s?\b|\b(?:jederzeit|immer|nie|sofort|geschlossen|ganztägig|rund um|stunden?|mitternacht|dunkel\w*"
+    r"|dämmerung|sonnen\w+|(?:vor|nach)?mittags?|morgens?|abends?|nachts?|früh|toujours|jamais|fermée?|midi|minuit"
+    r"|matin\w*|après-midi|soir\w*|nuit|heures?|aube|lever|coucher|siempre|nunca|cerrad[oa]|mediodía|medianoche|mañana"
+    r"|tarde|noche|horas?|amanecer|anochecer|sempre|subito|chius[aeio]|orari[oi]?|mezzogiorno|mezzanotte|mattin\w*"
+    r"|pomeriggio|ser[ae]|or[ae]|tramonto|fechad[oa]s?|horários?|meio-dia|meia-noite|manhã|noite|altijd|nooit|gesloten"
+    r"|middag|\w*ochtend|avond\w*|uur|uren|middernacht|zons\w+|donker)\b",
     re.IGNORECASE,
 )
 _ASKS_FOR_WEIGHT = re.compile(
@@ -37,9 +34,8 @@ _ASKS_FOR_WEIGHT = re.compile(
 )
 _ANY_WEIGHT = re.compile(
     r"\d ?(?:k?g|mg|t|lbs?|oz|kilo\w*|gram\w*|tonn?\w*|tons?|pounds?|ounces?|stones?|q|chil[io]|chilogramm[io]"
-    r"|quilo\w*)\b|[½¼¾] ?kg"
-    r"|\b(?:weigh|heav|light|load|schwer|leicht|wieg|last|poids|pèse|lourd|léger|charge|pes[ao]|carga|liger|legger)"
-    r"|\b(?:carico|leve|weegt|zwaar)\b|(?:gewicht|last)\b",
+    r"|quilo\w*)\b|[½¼¾] ?kg|\b(?:weigh|heav|light|load|schwer|leicht|wieg|last|poids|pèse|lourd|léger|charge|pes[ao]"
+    r"|carga|liger|legger)|\b(?:carico|leve|weegt|zwaar)\b|(?:gewicht|last)\b",
     re.IGNORECASE,
 )
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000

@@ -17,9 +17,8 @@ _VERBS = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|will|has)\b"
 # "When guests arrive" asks nothing, unless it ends with a question mark.
 _ASKS = re.compile(
     rf"[¿\s]*(?:(?:and|but|or|so|then) )?(?:(?:how|what|why|wie|warum|comment|pourquoi|cómo|qué|perché|waarom)\b"
-    rf"|{AUXILIARIES}"
-    rf"|(?:when|where|who|whom|whose|which)(?: \w+)? {_VERBS}"
-    rf"|{QUESTION_WORDS}.*\?|(?:come|hoe|como (?:posso|podemos|faço|devo))\b.*\?)",
+    rf"|{AUXILIARIES}|(?:when|where|who|whom|whose|which)(?: \w+)? {_VERBS}|{QUESTION_WORDS}.*\?|(?:come|hoe"
+    rf"|como (?:posso|podemos|faço|devo))\b.*\?)",
     re.IGNORECASE | re.DOTALL,
 )
 _MIN_WORDS, _MIN_CONTENT_WORDS = 4, 2

@@ -19,9 +19,8 @@ _POINTER = re.compile(
 _GUIDE = re.compile(
     r"\W*(?:for [^.]{0,80}, )?(?:please |also )*"
     r"(?:see|refer to|consult|check out|visit|learn (?:more|how|about)|find out (?:more|how)|siehe|lies|vedi|veja"
-    r"|zie)\b"
-    r"|\W*(?:more|further|additional|detailed)\b[^.]{0,30}\b(?:information|details?|instructions|documentation)\b"
-    r"[^.]{0,40}\b(?:is|are|can be|in|at|on)\b",
+    r"|zie)\b|\W*(?:more|further|additional|detailed)\b[^.]{0,30}\b(?:information|details?|instructions"
+    r"|documentation)\b[^.]{0,40}\b(?:is|are|can be|in|at|on)\b",
     re.IGNORECASE,
 )
 # "This chapter describes backups.", "The following tutorial demonstrates commands for backups."

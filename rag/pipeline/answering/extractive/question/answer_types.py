@@ -75,8 +75,7 @@ _QUESTIONS = {
     r"|(?:a|de|desde|hasta) qué hora|qué (?:día|fecha|mes)"
     r"|\A\W*che or[ae]|(?:a|da|entro|fino a) che ora|a quale ora|ogni quanto|con che frequenza"
     r"|(?:che|quali?) (?:giorn[oi]|date?|mes[ei])|a que hora|que horas|com que frequência"
-    r"|(?:que|quais) (?:dias?|data|mês)"
-    r"|hoe (?:laat|vaak)|welke (?:dag(?:en)?|datum|maand)",
+    r"|(?:que|quais) (?:dias?|data|mês)|hoe (?:laat|vaak)|welke (?:dag(?:en)?|datum|maand)",
     AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo|quanto (?:tempo|dura|demora|ci vuole)"
     r"|hoe lang",
     AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
@@ -202,7 +201,8 @@ def has_count(text: str, question: str, lang: str) -> bool:
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True
-    names = NUMBERS_BY_LANGUAGE.get(snowball_algorithm(lang), {})
+    language = snowball_algorithm(lang)
+    names = NUMBERS_BY_LANGUAGE.get(language, {})
     stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
     lowered = text.lower()
     matches = list(_NUMBER_OR_WORD.finditer(lowered))
@@ -214,7 +214,8 @@ def has_count(text: str, question: str, lang: str) -> bool:
             place > noun and lowered[matches[place].end() : matches[place].end() + 2].strip().isalpha()
         )  # "a room has a desk"
         word = words[place]
-        return bool(is_number(word) or word in names or (not is_article and _ONE_OR_NONE.fullmatch(word)))
+        is_one = bool(_ONE_OR_NONE.fullmatch(word)) or (word == "um" and language == "portuguese")
+        return bool(is_number(word) or word in names or (is_one and not is_article))
 
     return any(
         counts(place, index)

@@ -37,8 +37,8 @@ _REQUEST = r"(?:please )?(?:(?:show|give|explain|list)(?: me| us)?|(?:a |the )?l
 _YES_OR_NO_QUESTION = re.compile(
     r"\s*(?:can|could|may|must|should|do|does|did|is|are|were|will|would|has|have|am|kann|darf|muss|soll|ist|sind|hat"
     r"|habe|gibt|wird|est|peut|puis|dois|puedo|debo|hay|posso|può|possono|possiamo|devo|deve|dobbiamo|è|sono|c['’]è"
-    r"|ci sono|si può"
-    r"|pode|podem|podemos|é|há|são|tem|têm|existe|mag|mogen|moet|moeten|kan|kunnen|zijn|heeft|hebben|wordt|worden)\b",
+    r"|ci sono|si può|pode|podem|podemos|é|há|são|tem|têm|existe|mag|mogen|moet|moeten|kan|kunnen|zijn|heeft|hebben"
+    r"|wordt|worden)\b",
     re.IGNORECASE,
 )
 # A question that "yes" or "no" does not answer.

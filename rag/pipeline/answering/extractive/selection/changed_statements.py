@@ -35,14 +35,13 @@ _CHANGE = re.compile(
     rf"{_FROM_DATE}"
     r"|\b(?:now|new|newly|instead of|rather than|no longer"
     r"|(?:has|have|had|was|were|will be) (?:been )?(?:changed|raised|increased|lowered|reduced|moved|extended|shortened"
-    r"|postponed|risen)|(?:is|are) raised"
-    r"|jetzt|neue?[nrs]?|künftig|nunmehr|statt|nicht mehr|geändert|erhöht|angehoben|gesenkt|steigt|sinkt|verlegt"
-    r"|verschoben"
-    r"|désormais|dorénavant|nouve(?:au|l|lle|aux|lles)|au lieu d[eu]|modifiée?s?|augmentée?s?|reportée?s?|passent? à"
-    r"|ahora|nuev[oa]s?|en (?:lugar|vez) de|ya no|modificad[oa]s?|aumentad[oa]s?|aplazad[oa]s?|pasan? a"
-    r"|nuov[aeio]|invece di|anziché|non più|modificat[aeio]|aumentat[aeio]|ridott[aeio]|spostat[aeio]|rinviat[aeio]"
-    r"|d['’]ora in poi|agora|(?-i:nov[oa]s?)|em vez de|já não|alterad[oa]s?|adiad[oa]s?|passam? a|nieuwe?|voortaan"
-    r"|in plaats van|niet meer|gewijzigd|verhoogd|verlaagd|verplaatst|uitgesteld)\b",
+    r"|postponed|risen)|(?:is|are) raised|jetzt|neue?[nrs]?|künftig|nunmehr|statt|nicht mehr|geändert|erhöht|angehoben"
+    r"|gesenkt|steigt|sinkt|verlegt|verschoben|désormais|dorénavant|nouve(?:au|l|lle|aux|lles)|au lieu d[eu]"
+    r"|modifiée?s?|augmentée?s?|reportée?s?|passent? à|ahora|nuev[oa]s?|en (?:lugar|vez) de|ya no|modificad[oa]s?"
+    r"|aumentad[oa]s?|aplazad[oa]s?|pasan? a|nuov[aeio]|invece di|anziché|non più|modificat[aeio]|aumentat[aeio]"
+    r"|ridott[aeio]|spostat[aeio]|rinviat[aeio]|d['’]ora in poi|agora|(?-i:nov[oa]s?)|em vez de|já não|alterad[oa]s?"
+    r"|adiad[oa]s?|passam? a|nieuwe?|voortaan|in plaats van|niet meer|gewijzigd|verhoogd|verlaagd|verplaatst"
+    r"|uitgesteld)\b",
     re.IGNORECASE,
 )
 # An introduction with "new" says little of each of the items below it.
