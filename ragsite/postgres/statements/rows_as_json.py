@@ -4,7 +4,6 @@ import datetime
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from django.db import models
 
@@ -12,7 +11,7 @@ _MAX_ROWS = 500
 # A statement has this many characters at most, or a single row: PostgreSQL refuses a value of one gigabyte.
 _MAX_CHARACTERS = 16_000_000
 # How PostgreSQL reads values that JSON has no type for.
-_TO_TEXT: dict[type, Callable[[Any], str]] = {
+_TO_TEXT: dict[type, Callable[..., str]] = {
     uuid.UUID: str,
     datetime.datetime: str,
     bytes: lambda value: f"\\x{value.hex()}",
