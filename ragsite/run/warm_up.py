@@ -26,13 +26,10 @@ def import_libraries() -> None:
 def load_models() -> None:
     """Load the local embedding model, if new data sources use it. It belongs to one process.
 
-    The models that read questions and texts together are only built, if that was not done before: each is loaded when
-    it is used for the first time.
+    The model that checks quoted answers is only built, if that was not done before: it is loaded for the first of them.
     """
     readiness_checks.check_components()
-    answer_check = None if settings.LLM_MODEL else provider_factory.answer_check()
-    for model in (answer_check, provider_factory.multilingual_check()):
-        if model is not None:
-            with contextlib.suppress(ProviderFailed, OSError):  # the first use tries again, and logs the reason
-                model.build()
+    if not settings.LLM_MODEL and (answer_check := provider_factory.answer_check()):
+        with contextlib.suppress(ProviderFailed, OSError):  # the first answer tries again, and logs the reason
+            answer_check.build()
     connection.close()

@@ -4,6 +4,7 @@ A source needs them from the first document or question on that is not English. 
 the chunks themselves. So an interrupted build continues, and documents that are added later get theirs as well.
 """
 
+import contextlib
 import time
 import uuid
 from collections.abc import Sequence
@@ -15,10 +16,11 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from rag import task_queue
-from rag.errors import EmbeddingFailed, ModelChanged, UnknownSource
+from rag.errors import EmbeddingFailed, ModelChanged, ProviderFailed, UnknownSource
 from rag.models import DataSource, Document, EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
 from rag.pipeline.ingestion import reembed
+from rag.providers import provider_factory
 from rag.text.question_language import FOREIGN_LANGUAGES
 from ragsite.postgres.locks import session_lock
 
@@ -66,9 +68,15 @@ def _assign_second_model(model: EmbeddingModel, source_ids: Sequence[uuid.UUID])
 
 
 def _embed_sources(*, deadline: float) -> None:
-    """Give each source a part of the time. Sources that are not searched with the second model yet come first."""
+    """Give each source a part of the time. Sources that are not searched with the second model yet come first.
+
+    The files of the model that reads questions and passages together are written first, if they are missing.
+    """
     sources = DataSource.objects.filter(deleted_at=None, second_model__isnull=False).select_related("second_model")
     ordered = list(sources.order_by("second_model_ready_at", "pk"))
+    if ordered and (model := provider_factory.multilingual_check()):
+        with contextlib.suppress(ProviderFailed, OSError):  # the first question tries again, and logs the reason
+            model.build()
     for index, source in enumerate(ordered):
         seconds = max(0.0, deadline - time.monotonic()) / (len(ordered) - index)
         try:

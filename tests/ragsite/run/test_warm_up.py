@@ -18,7 +18,6 @@ from rag import tasks
 from rag.models import EmbeddingModel
 from rag.providers import load_before_fork, provider_factory
 from rag.providers.entailment.answer_check import AnswerCheck
-from rag.providers.entailment.multilingual.check import MultilingualCheck
 from ragsite.run import warm_up
 from tests.support.factories import World
 
@@ -59,16 +58,6 @@ def test_the_model_that_checks_quotes_is_built(
     monkeypatch.setattr(provider_factory, "answer_check", lambda: AnswerCheck(cache=tmp_path, threads=1))
     warm_up.load_models()
     assert len(list(tmp_path.glob("answer-check.*/model.onnx"))) == count
-
-
-@pytest.mark.parametrize("language_model", ["", "gpt"])
-def test_the_model_that_reads_other_languages_is_built(
-    live_world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language_model: str
-) -> None:
-    settings.LLM_MODEL = language_model
-    monkeypatch.setattr(provider_factory, "multilingual_check", lambda: MultilingualCheck(cache=tmp_path, threads=1))
-    warm_up.load_models()
-    assert len(list(tmp_path.glob("multilingual-check.*/model.onnx"))) == 1
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Questions and documents that are not English are searched with the multilingual model, and only those."""
 
 import uuid
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -13,7 +14,9 @@ from rag.models.content.pgvector_tables import Embedding512
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.retrieval import find_candidates
 from rag.pipeline.retrieval import retrieve as retrieval
+from rag.providers import provider_factory
 from rag.providers.embedders import multilingual
+from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.services.queries import permitted_queries, scopes_by_embedding_model
 from rag.services.queries.source_selection import SourceSelection
 from rag.services.reembedding import second_model
@@ -108,6 +111,17 @@ def test_questions_in_other_languages_find_english_passages(world: World, librar
     assert Embedding512.objects.count() == len(ENGLISH)
     assert [retrieve(world, text)[0] for text in QUESTIONS] == list(QUESTIONS.values())
     assert [*built_scopes("Wer bezahlt die Reise?")] == [multilingual.NAME]
+
+
+def test_the_model_that_reads_other_languages_is_built_with_their_vectors(
+    library: DataSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model = MultilingualCheck(cache=tmp_path, threads=1)
+    monkeypatch.setattr(provider_factory, "multilingual_check", lambda: model)
+    second_model.embed_other_languages([])
+    assert not list(tmp_path.glob("multilingual-check.*")), "while all is English, nothing is built"
+    second_model.embed_other_languages([library.pk])
+    assert len(list(tmp_path.glob("multilingual-check.*/model.onnx"))) == 1
 
 
 def test_a_document_in_another_language_is_found_by_an_english_question(world: World, library: DataSource) -> None:
