@@ -86,7 +86,7 @@ class LegacyDocument:
                 left -= len(raw)
                 if left < 0:
                     raise ValueError("paragraphs overlap")
-                text = _shown(raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))
+                text = _visible_text(raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))
                 shown = direct.above(styles.get(style, Properties()))
                 placed.append((number + (start - first) // width, text, shown))
         return [LegacyParagraph(text, properties) for _, text, properties in sorted(placed, key=lambda one: one[0])]
@@ -180,7 +180,7 @@ def _read_properties(changes: bytes) -> Properties:
     return properties
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     """Return the text that is shown: without the instructions of fields, and signs that control them."""
     parts, fields = [], list[bool]()  # whether the result of each open field has begun
     for part in _FIELD.split(text):
