@@ -50,6 +50,7 @@ def test_another_row_is_named(question: str, first: Quote) -> None:
         ("What does spaying cost for a cat or a dog?", quote(FEES, DOG, CAT)),
         ("What does spaying cost for a tortoise?", quote(FEES, DOG)),  # no row is about it
         ("price of spaying a dog", quote(FEES, DOG)),
+        ("What does spaying cost for a rabbit?", quote(FEES, "| Service | Animal | Fee |")),  # names of columns only
         ("What does boarding cost for a dog?", quote(FEES, "| Boarding | | £20 |")),
         ("What is the fee for a dog at the rabbit clinic?", quote(FEES, DOG, title="Rabbit clinic")),
         ("What did a balcony seat cost in 2025?", quote(TICKETS, "season: 2025 | ticket: Balcony | price: 22")),

@@ -7,6 +7,8 @@ import pytest
 
 from rag.errors import EntailmentFailed
 from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.scores.answer_candidates import find_candidates
 from rag.pipeline.answering.extractive.scores.multilingual_similarity import compare_in_other_languages
 from rag.providers import provider_factory
 from tests.support.passages import passage
@@ -94,3 +96,19 @@ def test_the_best_parts_are_read_with_the_question(
     query = "Was ist mit der Harfe?"
     similarity = compare_in_other_languages(query, [page])
     assert extract_quotes(query, [page], similarity)[0].text == best
+
+
+def test_parts_that_are_not_read_stay_below_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_factory, "multilingual_embedder", SimilarModel)
+    monkeypatch.setattr(provider_factory, "multilingual_check", Reader)
+    others_text = "\n\n".join(f"Sentence {number} is about something else." for number in range(6))
+    page = passage(f"El arpa pesa 40 kilos.\n\n{others_text}", lang="en")
+    similarity = compare_in_other_languages("Was ist mit der Harfe?", [page])
+    structure = PassageStructure(page)
+    candidates = find_candidates([structure], ["Harfe"])
+    assert similarity is not None
+    assert len(candidates) == 7
+    scores = similarity.add_reading([1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4], candidates, [structure])
+    read, others = scores[:4], scores[4:]
+    assert min(read) >= max(others)
+    assert others == sorted(others, reverse=True)
