@@ -18,6 +18,14 @@ def test_lines_with_spaces_one_below_the_other_are_rows() -> None:
     assert rows("", *right_aligned, "") == right_aligned
 
 
+def test_lines_whose_cells_are_divided_by_dots_are_rows() -> None:
+    dotted = ["  mug ............ 3 euros", "  large tumbler .. 2 euros", "  very large cup . 1 euro"]
+    assert rows("For sale:", *dotted, "All cups are washed.") == dotted
+    spaced = ["mug . . . . . . 3 euros", "tumbler . . . . 2 euros", "cup . . . . . . 1 euro"]
+    assert rows(*spaced) == spaced
+    assert not rows("It is hot ... and so on.", "It is cold ... and so on.", "Wait ...")
+
+
 def test_a_line_that_begins_in_the_second_column_continues_a_row() -> None:
     continued = [*TABLE[:2], "          a piece", TABLE[2]]
     assert rows(*continued) == continued
@@ -64,3 +72,11 @@ def test_many_columns_take_linear_time() -> None:
     assert takes_linear_time(
         lambda text: find_aligned_rows(text.split("\n")), lambda n, a: f"a{a}" + " " * n + "\n", 10**6
     )
+
+
+@pytest.mark.parametrize("part", [".", " .", " ", "a .", "a....", ". "])
+def test_many_dots_take_linear_time(part: str) -> None:
+    def line(length: int, attempt: int) -> str:
+        return f"a{attempt}" + part * (length // len(part))
+
+    assert takes_linear_time(lambda text: find_aligned_rows([text]), line, 200_000)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-# Two cells of a row have at least two spaces between them.
-COLUMN_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+# Two cells of a row have at least two spaces between them, or a line of dots that leads to the second: "Tea .... 2 €".
+COLUMN_GAP = re.compile(r"(?<=[^\s.])(?: *\.{4,} *| \.(?: \.)+ | \.{1,3} )(?=[^\s.])|(?<=\S) {2,}(?=\S)")
 # The columns of characters that are blank in all rows of a table: at least this many beside each other.
 _MIN_BLANK_COLUMNS = 2
 # "3.1  The tenant pays the rent.": the number of a paragraph is no cell.

@@ -59,8 +59,8 @@ class _Line:
         return self.end - self.start
 
 
-# "Decision: ...", "Present: ...": each such line of a form, a letter or of minutes is on its own.
-LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
+# "Decision: ...", "Summer (May to July): ...": each such line of a form, a letter or of minutes is on its own.
+LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}(?: \([^()\n]{1,40}\))?:\s+\S")
 # "3.1 The tenant pays the rent.": a clause of a contract, on its own like a paragraph.
 _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 # More than three tildes are the line below a heading of reStructuredText.

@@ -233,6 +233,9 @@ def test_numbered_titles_and_labelled_lines_of_minutes_are_lines_of_their_own() 
     )
     assert answer("When is tea bought?", minutes).splitlines()[-1] == "Decision: Tea is bought in May. [1]"
     assert answer("tea", minutes) == "The price of tea is five euros.\nDecision: Tea is bought in May. [1]"
+    hours = passage("The tea room\nSummer (May to July): from nine to six.\nWinter (from August): from ten to four.")
+    last_line = answer("When is the tea room open in winter?", hours).splitlines()[-1]
+    assert last_line == "Winter (from August): from ten to four. [1]"
 
 
 def test_quotes_know_whether_they_are_below_a_heading_other_than_the_title() -> None:

@@ -109,6 +109,13 @@ def test_names_of_a_specification_are_followed_by_their_values() -> None:
     assert answer("What is the weight of the kettle?", page).endswith("- Weight: 2 kg [1]")
 
 
+def test_a_line_of_a_price_list_with_dots_is_quoted_without_them() -> None:
+    lines = ["Small cups ............ 3 euros", "Large cups with a lid . 5 euros", "Saucers ............... 1 euro"]
+    page = passage("We sell:\n" + "\n".join(f"  {line}" for line in lines) + "\nWe take cash.")
+    assert answer("What do saucers cost?", page) == "We sell:\n- Saucers — 1 euro [1]"
+    assert answer("What do large cups cost?", page) == "We sell:\n- Large cups with a lid — 5 euros [1]"
+
+
 def test_the_row_whose_first_cell_the_question_names_is_quoted() -> None:
     page = passage("| cup | shelf |\n| --- | --- |\n| mug set | as tumbler set, upper |\n| tumbler set | lower |\n")
     assert answer("On which shelf is the tumbler set?", page) == "- tumbler set — shelf: lower [1]"
