@@ -20,13 +20,13 @@ from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS,
 from rag.text.quantities.years import YEAR
 from rag.types import Citation
 
-from .company_names import lacks_name
-from .other_codes import names_other_code
-from .other_languages import may_be_count, may_be_price, may_be_time_or_weight
-from .other_rows import is_of_other_row
-from .other_years import is_about_other_years
-from .similar_names import has_similar_name
-from .times_and_weights import lacks_time_or_weight
+from .missing_facts.company_names import lacks_name
+from .missing_facts.other_languages import may_be_count, may_be_price, may_be_time_or_weight
+from .missing_facts.times_and_weights import lacks_time_or_weight
+from .other_things.other_codes import names_other_code
+from .other_things.other_rows import is_of_other_row
+from .other_things.other_years import is_about_other_years
+from .other_things.similar_names import has_similar_name
 
 _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 # Whether a text has a price or a number of something can only be seen in these.

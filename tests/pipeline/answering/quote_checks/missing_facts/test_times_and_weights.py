@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.times_and_weights import lacks_time_or_weight
+from rag.pipeline.answering.quote_checks.missing_facts.times_and_weights import lacks_time_or_weight
 from tests.support.checks.growth import takes_linear_time
 
 TIME, WEIGHT = "At what time does the boat leave?", "How much does the drum weigh?"

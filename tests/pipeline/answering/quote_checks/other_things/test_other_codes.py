@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.other_codes import names_other_code
+from rag.pipeline.answering.quote_checks.other_things.other_codes import names_other_code
 from tests.support.checks.growth import takes_linear_time
 
 RESET = "How do I reset the AV-16?"

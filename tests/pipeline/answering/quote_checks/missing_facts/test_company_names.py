@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.company_names import lacks_name
+from rag.pipeline.answering.quote_checks.missing_facts.company_names import lacks_name
 from tests.support.checks.growth import takes_linear_time
 
 

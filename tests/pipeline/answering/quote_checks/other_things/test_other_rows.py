@@ -3,7 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.extractive.quotes import Quote
-from rag.pipeline.answering.quote_checks.other_rows import is_of_other_row
+from rag.pipeline.answering.quote_checks.other_things.other_rows import is_of_other_row
 from rag.types import Citation
 from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import passage

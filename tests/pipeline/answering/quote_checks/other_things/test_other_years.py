@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.other_years import is_about_other_years
+from rag.pipeline.answering.quote_checks.other_things.other_years import is_about_other_years
 from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import passage
 

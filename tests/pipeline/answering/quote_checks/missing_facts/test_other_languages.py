@@ -2,7 +2,11 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.other_languages import may_be_count, may_be_price, may_be_time_or_weight
+from rag.pipeline.answering.quote_checks.missing_facts.other_languages import (
+    may_be_count,
+    may_be_price,
+    may_be_time_or_weight,
+)
 from tests.support.checks.growth import takes_linear_time
 
 
