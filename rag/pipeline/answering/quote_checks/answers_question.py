@@ -16,12 +16,16 @@ from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.question_language import is_english
 
+from .missing_facts.prices import may_lack_price
+
 logger = structlog.get_logger(__name__)
 
 # The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
 _MIN_LOGIT = -2.5
 # The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
 _MIN_MULTILINGUAL_LOGIT = -2.4
+# The same of both, for questions what a thing costs, if the quotes have no price, or no word for the thing.
+_MIN_LOGIT_OF_PRICE = 0
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
@@ -38,14 +42,19 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
         probability: The probability that the passages contain the answer, 0…1.
 
     Returns:
-        False if a model finds so. True if this is not judged: without the models, if the probability is high, if "Yes"
-        or "No" answers it (in other languages than English, for all questions of yes or no), and if quotes and headings
-        in the language of the question have no word of it: then a model cannot tell other words from another subject.
+        False if a model finds so. True if this is not judged: without the models, if the probability is high (but not
+        if a price may be missing), if "Yes" or "No" answers it (in other languages than English, for all questions of
+        yes or no), and if quotes and headings in the language of the question have no word of it: then a model cannot
+        tell other words from another subject.
     """
     first = generation.first_quote
-    if first is None or probability >= _MAX_DOUBTFUL:
+    if first is None:
         return True
-    is_between_languages = is_in_other_language(query, [first.citations[0].passage])
+    passage = first.citations[0].passage
+    is_between_languages = is_in_other_language(query, [passage])
+    may_lack_fact = not is_between_languages and may_lack_price(query, generation.quoted_text, passage)
+    if probability >= _MAX_DOUBTFUL and not may_lack_fact:
+        return True
     is_all_english = is_english(query) and not is_between_languages
     if is_yes_or_no(query) and (not is_all_english or says_yes_or_no(generation.quoted_text)):
         return True
@@ -57,6 +66,8 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
         model, minimum = provider_factory.answer_check(), _MIN_LOGIT
     if model is None:
         return True
+    if may_lack_fact:
+        minimum = _MIN_LOGIT_OF_PRICE
     try:
         return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= minimum
     except ProviderFailed as error:

@@ -88,6 +88,24 @@ def test_some_quotes_are_not_judged(question: str, text: str, lang: str, monkeyp
     assert not is_answer(WEIGHT, MARIMBA)
 
 
+class Doubting:
+    """Judges that everything may or may not answer anything."""
+
+    def logit(self, question: str, text: str) -> float:
+        return -0.5
+
+
+@pytest.mark.parametrize("probability", [0.6, 0.95])
+def test_prices_of_other_things_must_be_judged_more_likely(probability: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, barge = "What does it cost to hire a barge?", "Hire of a barge: 60 euros a day"
+    monkeypatch.setattr(provider_factory, "answer_check", Doubting)
+    monkeypatch.setattr(provider_factory, "multilingual_check", Doubting)
+    assert is_answer("barge hire price", barge, probability)
+    assert not is_answer("forklift hire price", barge, probability)
+    assert not is_answer(question, "The hire of a barge ends at noon.", probability)
+    assert is_answer("forklift price", "Hebebühne: 60 Euro am Tag", probability, lang="de"), "other words of a language"
+
+
 GERMAN_WEIGHT, SPANISH_WEIGHT = "Wie schwer ist die Marimba?", "¿Cuánto pesa la marimba?"
 
 
