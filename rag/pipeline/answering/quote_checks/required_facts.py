@@ -26,7 +26,7 @@ from .missing_facts.times_and_weights import lacks_time_or_weight
 from .other_things.other_codes import names_other_code
 from .other_things.other_rows import is_of_other_row
 from .other_things.other_years import is_about_other_years
-from .other_things.similar_names import has_similar_name
+from .other_things.similar_names import has_other_number, has_similar_name
 
 _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 # Whether a text has a price or a number of something can only be seen in these.
@@ -114,8 +114,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     """
     text, citations = generation.quoted_text, generation.quotes or ()
     shown = "\n".join([text, *generation.headings])
-    answer_type = expected_answer_type(query)
-    if any(has_similar_name(shown, gap) for gap in gaps):
+    answer_type, labels = expected_answer_type(query), _labels(generation)
+    if any(has_similar_name(shown, gap) for gap in gaps) or has_other_number("\n".join([shown, *labels]), query):
         return False
     passage = citations[0].passage if citations else None
     if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps, passage):
@@ -127,7 +127,7 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return False
     if _is_known(citations) and lacks_time_or_weight(query, text) and not may_be_time_or_weight(text, lang):
         return False
-    if not is_yes_or_no(query) and names_other_code(query, text, _labels(generation)):
+    if not is_yes_or_no(query) and names_other_code(query, text, labels):
         return False
     if answer_type in _CONTACTS and (_GERMAN_VERB.search(query) or not _CONTACT_IN_WORDS.search(query)):
         return True

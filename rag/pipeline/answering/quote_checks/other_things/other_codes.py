@@ -38,6 +38,11 @@ _WORD = re.compile(r"\w+")
 _MAX_WORDS_BEFORE, _MAX_CHARACTERS_NEAR = 2, 40
 
 
+def asks_for_other(query: str) -> bool:
+    """Return whether a question asks for something else than what it names: "What replaced the X90?"."""
+    return bool(_ASKS_FOR_OTHER.search(query[:_MAX_QUESTION]))
+
+
 def names_other_code(query: str, text: str, labels: Sequence[str]) -> bool:
     """Return whether a text begins with another code of a series than that of a question, or is below one.
 
@@ -47,7 +52,7 @@ def names_other_code(query: str, text: str, labels: Sequence[str]) -> bool:
         labels: The title of the first quote's document and the headings above it.
     """
     query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
-    if _ASKS_FOR_OTHER.search(query):
+    if asks_for_other(query):
         return False
     shown = "\n".join([text, *labels])
     known = {(letters.upper(), digits) for letters, digits in _SPELLING.findall(shown)}

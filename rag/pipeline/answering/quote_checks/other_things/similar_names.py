@@ -2,7 +2,12 @@
 
 import re
 
-from rag.text.function_words import FUNCTION_WORDS
+from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
+from rag.pipeline.retrieval.query.split_clauses import asking_clauses
+from rag.text.function_words import ALL_FUNCTION_WORDS, FUNCTION_WORDS
+from rag.text.quantities.quantity_words import DAYS, MONTHS, UNIT_OF_WORD, any_of
+
+from .other_codes import asks_for_other
 
 _MAX_NAME_WORDS = 6
 _MIN_LETTERS = 4
@@ -13,7 +18,8 @@ _OTHER_WORD = r"([A-Z][^\W\d_]{3,})"
 _RANGE_BEFORE = re.compile(
     r"(?:\b(?:from|since|between|at least|minimum|ab|von|seit|zwischen|mindestens|de|du|dès|depuis|entre|desde"
     r"|partir de|before|until|bis|to|through|und|and|et|y|or|oder|ou|o|jusqu['’]à|hasta|e|dal|tra|fra|fino a|até"
-    r"|sinds|tot|tussen|vanaf)|[/–-])[ :]{0,2}(?:\w+ )?\Z",
+    # A list mark is no dash: "- Tarn 5".
+    r"|sinds|tot|tussen|vanaf)|[^\s|] ?[/–-])[ :]{0,2}(?:\w+ )?\Z",
     re.IGNORECASE,
 )
 _RANGE_BEHIND = re.compile(
@@ -26,6 +32,37 @@ _RANGE = re.compile(
     r"|tot)\s?(?:\w+ )?(\d{1,6})(?![\d.])",
     re.IGNORECASE,
 )
+
+# "LS 8", "Ward 12", but no date, year, amount or version.
+_NUMBERED = re.compile(
+    rf"(?<![\w-])([A-Z][^\W\d_]{{1,15}})[ -](?!(?:1[5-9]|20)\d\d)(\d{{1,4}})(?![\w/:-]|[.,]\d|[ ]?[%€$£]"
+    rf"|[ ](?i:{any_of(word for word in UNIT_OF_WORD if word.isalpha())})\b)"
+)
+_NO_NAMES = {*DAYS, *(month for months in MONTHS.values() for month in months)}
+_MAX_QUESTION, _MAX_TEXT = 500, 2_000
+
+
+def has_other_number(text: str, query: str) -> bool:
+    """Return whether a question names something with a number, and a text only has the same with another number.
+
+    Args:
+        text: The text.
+        query: The question. One of yes or no, or about another one ("the successor of Tarn 5") does not count.
+    """
+    query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
+    if is_yes_or_no(query) or asks_for_other(query):
+        return False
+    names = [
+        name.groups()
+        for clause in asking_clauses(query)
+        for name in _NUMBERED.finditer(clause)
+        if name[1].lower() not in ALL_FUNCTION_WORDS and name[1].lower() not in _NO_NAMES
+    ]
+    return any(
+        not re.search(rf"(?<!\w){word}[ -]?0{{0,3}}{number}(?!\d)", text, re.IGNORECASE)
+        and has_similar_name(text, f"{word} {number}")
+        for word, number in names
+    )
 
 
 def has_similar_name(text: str, name: str) -> bool:
@@ -66,7 +103,7 @@ def _differs(match: re.Match[str], word: str) -> bool:
         return False
     if not any(map(str.isdigit, word)):
         return other[0] != word[0]
-    if _is_in_range(text, word):
+    if _is_in_range(text, word) or other.startswith(f"{word}."):
         return False
     before, behind = text[max(0, match.start() - 30) : match.start()], text[match.end() : match.end() + 10]
     return not (_RANGE_BEFORE.search(before) or _RANGE_BEHIND.match(behind))
