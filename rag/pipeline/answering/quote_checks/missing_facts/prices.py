@@ -9,7 +9,10 @@ from rag.text.question_language import is_english
 from rag.types import Passage
 
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
-_NOUNS = "charge|cost|fare|fee|price|rate|rent|rental|salary|tariff|toll|wage"
+_NOUNS = (
+    "bonus|budget|charge|commission|cost|deposit|fare|fee|instal?lment|(?:insurance|insured|market) value|premium|price"
+    "|rate|rent|rental|salary|tariff|toll|wage"
+)
 _QUESTION_WORDS = "are|can|do|does|how|is|may|must|should|what|when|where|which|who|whose|why|will"
 # "Change the fee" is no question for it, and "the price list", "the cost centre" and "the charge level" are no prices.
 _NO_PRICE_ASKED = re.compile(
@@ -66,9 +69,10 @@ _OTHER_CURRENCIES = (
 )
 # A price, who pays it or that there is none.
 _PRICE = re.compile(
-    rf"[€$£¥₹₽₺]|(?<![\d.,:])\d{{1,6}}[.,](?:\d\d|[-–—])(?![\d.,:])|\b(?:{any_of(CURRENCIES)}|{_OTHER_CURRENCIES})\b"
+    r"[€$£¥₹₽₺]|(?:\A|[:|—,]) ?on request\b"
+    rf"|(?<![\d.,:])\d{{1,6}}[.,](?:\d\d|[-–—])(?![\d.,:])|\b(?:{any_of(CURRENCIES)}|{_OTHER_CURRENCIES})\b"
     r"|\b(?:charg\w+|complimentary|costs?|costing|covered|depends?|discount\w*|doubles?|fares?|fees?|free|inclu\w+"
-    r"|nothing|on request|paid|pay(?:s|able|ing|ment)?|pric\w+|rates?|reduced|rent|salar\w+|tariffs?|tickets?|toll"
+    r"|nothing|paid|pay(?:s|able|ing|ment)?|pric\w+|rates?|reduced|rent|salar\w+|tariffs?|tickets?|toll"
     r"|varies|wages?|waived)\b"
     r"|\b(?:anfrage|beitr[aä]g\w*|bezahl\w*|eintritt\w*|enthalten|entgelt\w*|ermäßig\w*|frei|gratis|inbegriffen"
     r"|inklusive|kosten\w*|kostet|miete|nichts|preis\w*|rabatt\w*|trägt|übernimmt|umsonst|unentgeltlich|zahl\w*)\b"
@@ -81,6 +85,9 @@ _PRICE = re.compile(
     r"|\b(?:aanvraag|bijdrage|betaal\w*|betalen|huur|inbegrepen|inclusief|korting|kost\w*|niets|offerte|prijs\w*"
     r"|prijzen|tarie\w+|vergoed\w*)\b",
     re.IGNORECASE,
+)
+_SHARE = re.compile(
+    r"bonus|charge|commission|discount|fee|provision|rabatt|gebühr|frais|comisión|sconto", re.IGNORECASE
 )
 _PERCENT = re.compile(r"%|\b(?:per ?cent|prozent|pour cent|por ciento|per cento|por cento|procent)\b", re.IGNORECASE)
 
@@ -100,7 +107,7 @@ def may_lack_price(query: str, text: str, passage: Passage) -> bool:
     question, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
     if not _ASKS_FOR_PRICE.search(question) or _NO_PRICE_ASKED.search(question):
         return False
-    if not (_PRICE.search(text) or _PERCENT.search(text)):
+    if not (_PRICE.search(_PERCENT.sub("", text)) or (_SHARE.search(question) and _PERCENT.search(text))):
         return True
     if _IN_MANY_WORDS.search(question) or not set(find_codes(question)).isdisjoint(find_codes(text)):
         return False
