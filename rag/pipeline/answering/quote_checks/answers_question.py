@@ -15,7 +15,9 @@ from rag.providers.entailment.answer_check import AnswerCheck
 from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.question_language import is_english
+from rag.types import Passage
 
+from .missing_facts.counts import may_lack_count
 from .missing_facts.prices import may_lack_price
 
 logger = structlog.get_logger(__name__)
@@ -24,8 +26,8 @@ logger = structlog.get_logger(__name__)
 _MIN_LOGIT = -2.5
 # The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
 _MIN_MULTILINGUAL_LOGIT = -2.4
-# The same of both, for questions what a thing costs, if the quotes have no price, or no word for the thing.
-_MIN_LOGIT_OF_PRICE = 0
+# The same of both if the quotes lack something that most answers to such a question have.
+_MIN_LOGIT_WITHOUT_FACT = 0
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
@@ -43,16 +45,16 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
 
     Returns:
         False if a model finds so. True if this is not judged: without the models, if the probability is high (but not
-        if a price may be missing), if "Yes" or "No" answers it (in other languages than English, for all questions of
-        yes or no), and if quotes and headings in the language of the question have no word of it: then a model cannot
-        tell other words from another subject.
+        if a fact seems to be missing), if "Yes" or "No" answers it (in other languages than English, for all questions
+        of yes or no), and if quotes and headings in the language of the question have no word of it: then a model
+        cannot tell other words from another subject.
     """
     first = generation.first_quote
     if first is None:
         return True
     passage = first.citations[0].passage
     is_between_languages = is_in_other_language(query, [passage])
-    may_lack_fact = not is_between_languages and may_lack_price(query, generation.quoted_text, passage)
+    may_lack_fact = not is_between_languages and _may_lack_fact(query, generation.quoted_text, passage)
     if probability >= _MAX_DOUBTFUL and not may_lack_fact:
         return True
     is_all_english = is_english(query) and not is_between_languages
@@ -67,12 +69,16 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
     if model is None:
         return True
     if may_lack_fact:
-        minimum = _MIN_LOGIT_OF_PRICE
+        minimum = _MIN_LOGIT_WITHOUT_FACT
     try:
         return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= minimum
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return True
+
+
+def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:
+    return may_lack_price(query, text, passage) or may_lack_count(query, text, passage.lang)
 
 
 def _with_headings(query: str, first: Quote, text: str) -> str:

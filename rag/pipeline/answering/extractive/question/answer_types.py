@@ -182,6 +182,12 @@ def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
     return bool(_ANSWER_PATTERNS[answer_type].search(text))
 
 
+def counted_words(question: str) -> list[str]:
+    """Return the words behind "how many", in lower case and without function words; nothing if that is not asked."""
+    match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
+    return [word for word in match["nouns"].lower().split() if word not in ALL_FUNCTION_WORDS] if match else []
+
+
 def has_count(text: str, question: str, lang: str) -> bool:
     """Return whether a text has a number near what a question wants to be counted: "How many keys do I get?".
 
@@ -193,11 +199,8 @@ def has_count(text: str, question: str, lang: str) -> bool:
         question: The question. The result is True if it does not ask "how many".
         lang: The language of both, as documents declare it.
     """
-    match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
-    if match is None:
-        return True
+    counted = counted_words(question)
     text = text[:_MAX_ANSWER_CHARACTERS]
-    counted = [word for word in match["nouns"].lower().split() if word not in ALL_FUNCTION_WORDS]
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True
