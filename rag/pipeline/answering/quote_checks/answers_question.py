@@ -18,6 +18,7 @@ from rag.text.question_language import is_english
 from rag.types import Passage
 
 from .missing_facts.counts import may_lack_count
+from .missing_facts.persons import may_lack_person
 from .missing_facts.prices import may_lack_price
 
 logger = structlog.get_logger(__name__)
@@ -78,7 +79,11 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
 
 
 def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:
-    return may_lack_price(query, text, passage) or may_lack_count(query, text, passage.lang)
+    return (
+        may_lack_price(query, text, passage)
+        or may_lack_count(query, text, passage.lang)
+        or may_lack_person(query, text)
+    )
 
 
 def _with_headings(query: str, first: Quote, text: str) -> str:

@@ -22,6 +22,7 @@ from rag.types import Citation
 
 from .missing_facts.company_names import lacks_name
 from .missing_facts.other_languages import may_be_count, may_be_price, may_be_time_or_weight
+from .missing_facts.persons import lacks_person
 from .missing_facts.times_and_weights import lacks_time_or_weight
 from .other_things.other_codes import names_other_code
 from .other_things.other_rows import is_of_other_row
@@ -123,7 +124,7 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     if generation.first_quote and is_of_other_row(query, generation.first_quote):
         return False
     lang = passage.lang if passage else ""
-    if lacks_name(query, shown):
+    if lacks_name(query, shown) or lacks_person(query, text):
         return False
     if _is_known(citations) and lacks_time_or_weight(query, text) and not may_be_time_or_weight(text, lang):
         return False

@@ -55,8 +55,12 @@ def lacks_name(question: str, text: str) -> bool:
     question, text = question[:_MAX_QUESTION], text[:_MAX_TEXT]
     if not _ASKS_FOR_NAME.search(question):
         return False
-    is_answered = any(pattern.search(text) for pattern in (_ANY, _OTHER_NAME, _DESCRIBED))
-    return not (is_answered or _has_letters_without_case(text) or _has_name(text, question))
+    return not (any(pattern.search(text) for pattern in (_ANY, _OTHER_NAME, _DESCRIBED)) or has_name(text, question))
+
+
+def has_name(text: str, question: str) -> bool:
+    """Return whether a text may have a name that the question lacks: a word with a capital letter, or any in Arabic."""
+    return _has_letters_without_case(text) or _has_new_capital(text, question)
 
 
 def _has_letters_without_case(text: str) -> bool:
@@ -64,7 +68,7 @@ def _has_letters_without_case(text: str) -> bool:
     return any(letter.isalpha() and letter.lower() == letter.upper() for letter in text)
 
 
-def _has_name(text: str, question: str) -> bool:
+def _has_new_capital(text: str, question: str) -> bool:
     """Return whether a text has a word with a capital letter that the question lacks."""
     known = {stem(word, "") for word in split_words(question)}
     return any(_may_be_name(word, known) for word in _WORD.finditer(text))
