@@ -46,6 +46,16 @@ _MEASURES = any_of(
     word for word, unit in UNIT_OF_WORD.items() if unit not in "€$£%" and word not in CURRENCIES and word.isalpha()
 )
 _MEASURE = re.compile(rf"(?<![\d.,])\d[\d.,]*[ -]?(?:{_MEASURES})(?!\w)", re.IGNORECASE)
+_AMOUNT_OF_MONEY = re.compile(
+    rf"[€$£] ?\d[\d.,]*|(?<![\d.,])\d[\d.,]*\s?(?:[€$£]|(?:{any_of(CURRENCIES)})\b)", re.IGNORECASE
+)
+_SHORT_NUMBER = re.compile(
+    r"\b(?:call|dial|direct|ext|extension|internal|number|phone|press|ring|tel|telephone|apparat|durchwahl|intern|nebenstelle"
+    r"|nummer|tel|telefon|wähl\w+|appel\w*|faire|composez|interne|numéro|poste|téléphone|extensión|interno|llam\w+|marque"
+    r"|número|teléfono|chiam\w+|numero|telefono|ligar|ligue|ramal|telefone|bel|toestel|telefoon)\b\D{0,20}\d",
+    re.IGNORECASE,
+)
+_LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,2}\d){2}")
 _PERCENT = re.compile(
     r"(?<![\d.,])\d[\d.,]*\s?(?:%|per ?cent|prozent|pour cent|por ciento|per cento|por cento"
     r"|procent)",
@@ -134,7 +144,7 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return True
     match answer_type:
         case AnswerType.PHONE_NUMBER:
-            return has_answer_of_type(text, answer_type) or bool(re.search(r"\d", _TIME_OR_DATE.sub("", text)))
+            return has_answer_of_type(text, answer_type) or _may_be_phone_number(text)
         case AnswerType.EMAIL_ADDRESS:
             return has_answer_of_type(text, answer_type) or bool(_ADDRESS.search(text))
         case AnswerType.YEAR:
@@ -155,6 +165,11 @@ def _labels(generation: PreparedGeneration) -> list[str]:
 
 def _is_known(citations: Sequence[Citation]) -> bool:
     return all((snowball_algorithm(citation.passage.lang) or "english") in _LANGUAGES for citation in citations)
+
+
+def _may_be_phone_number(text: str) -> bool:
+    text = _PERCENT.sub("", _MEASURE.sub("", _AMOUNT_OF_MONEY.sub("", _TIME_OR_DATE.sub("", text))))
+    return bool(_SHORT_NUMBER.search(text) or _LONG_NUMBER.search(text))
 
 
 def _may_be_price(query: str, text: str) -> bool:
