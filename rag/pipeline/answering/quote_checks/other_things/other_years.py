@@ -16,6 +16,21 @@ _YEAR = re.compile(rf"(?<!\d)(?<!\d[,'’]){LIKELY_YEAR}(?!\d|[.,]\d)")
 _ASKED_YEAR = re.compile(rf"(?<![\w-]){LIKELY_YEAR}(?![\w.]\w)")
 _WORD = re.compile(r"\w+")
 _MONTHS = frozenset(month for months in MONTHS.values() for month in months)
+# "2024-2025", "2024/25": a season, or the year of a school.
+_SEASON = re.compile(rf"(?<![\d/–-])({LIKELY_YEAR}) ?[/–-] ?(?:20)?(\d\d)(?![\d/–-])")
+_PREVIOUS = re.compile(
+    r"\b(?:before|earlier|last|previous|vorher\w*|vorige\w*|vorjahr\w*|vorsaison|dernière|précédent\w*|anterior\w*"
+    r"|pasad[oa]|precedente|scors[oa]|passad[oa]|vorig\w*)\b",
+    re.IGNORECASE,
+)
+# Of a year that nothing mentions, what things cost today says nothing: "What did the card cost in 2019?".
+_ASKS_FOR_PAST_AMOUNT = re.compile(
+    r"\b(?:how (?:high|much) (?:did|was|were)|what (?:did .{1,80} cost|(?:was|were) the (?:[\w-]+ ){0,3}"
+    r"(?:cost|fare|fee|price|rent)s?)|was kosteten?|wie (?:hoch|teuer) war(?:en)?|combien (?:a|ont|coûtai\w+)"
+    r"|quel(?:le)?s? étai(?:t|ent)"
+    r"|cuánto (?:costab\w+|costó|fue)|quanto (?:costav\w+|custav\w+|custou|è costat[oa])|(?:hoeveel|wat) kostten?)\b",
+    re.IGNORECASE,
+)
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
 _MAX_WORDS_BETWEEN = 3
 _MAX_CHARACTERS_BEFORE, _MAX_CHARACTERS_BEHIND = 25, 15
@@ -88,6 +103,8 @@ def is_about_other_years(query: str, text: str, gaps: Sequence[str], passage: Pa
     """
     query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
     label = f"{passage.title}\n{passage.path}" if passage else ""
+    if _is_of_other_season(query, text, label) or _is_past_amount(query, text, gaps):
+        return True
     sought = [int(year) for gap in gaps for year in _YEAR.findall(gap)] or _years_of_other_passages(
         query, label, passage
     )
@@ -107,6 +124,32 @@ def is_about_other_years(query: str, text: str, gaps: Sequence[str], passage: Pa
     else:
         may_answer = True
     return not may_answer and (bool(labels) or _is_next_to_subject(query, text))
+
+
+def _is_of_other_season(query: str, text: str, label: str) -> bool:
+    """Return whether a question names a season, and a text only has other ones.
+
+    They share a year: 2024 is part of both 2023/24 and 2024/25. A text about a later season may also tell of "the
+    previous one".
+    """
+    sought, seasons = set(_seasons(query)), set(_seasons(f"{text}\n{label}"))
+    if not (sought and seasons) or not sought.isdisjoint(seasons) or is_yes_or_no(query) or _MORE_YEARS.search(text):
+        return False
+    if max(sought) < min(seasons) and _PREVIOUS.search(text):
+        return False
+    years = {int(year) for year in _YEAR.findall(_SEASON.sub(" ", text))}
+    return years.isdisjoint(year for season in sought for year in (season, season + 1)) and not _tells_of_decision(text)
+
+
+def _seasons(text: str) -> list[int]:
+    """Return the years in which the seasons begin that a text names."""
+    return [int(year) for year, end in _SEASON.findall(text) if (int(year) + 1) % 100 == int(end)]
+
+
+def _is_past_amount(query: str, text: str, gaps: Sequence[str]) -> bool:
+    """Return whether a question asks for an amount in a past year that no passage mentions, and a text has no year."""
+    has_gap = any(_YEAR.fullmatch(gap.strip()) for gap in gaps)
+    return has_gap and bool(_ASKS_FOR_PAST_AMOUNT.search(query)) and not _YEAR.search(text)
 
 
 def _number(year: re.Match[str]) -> int:

@@ -99,7 +99,55 @@ def test_a_year_of_the_document_is_not_missing(question: str, text: str, title: 
 
 
 @pytest.mark.parametrize(
-    "part", ["2024-", "20", "2024 ", "since 20", "since a ", "for a ", "set 2024 ", "\n", "auf ", "per ", "voor "]
+    ("question", "text", "expected"),
+    [
+        ("mean price in the season 2024-2025", "In the winter of 2023-2024 the mean price was 20 euros.", True),
+        ("mean price in the season 2024/25", "Season 2025/2026: 20 euros", True),
+        ("mean price in the season 2024/25", "Season 2024-2025: 20 euros. Season 2023-2024: 19 euros.", False),
+        ("mean price in the season 2024/25", "From 2023/24 on every year 20 euros.", False),
+        ("mean price in the season 2024/25", "Season 2025/26: 20 euros. The previous one: 18 euros.", False),
+        ("mean price in the season 2024/25", "Season 2023/24: 20 euros. From May 2025 on: 22 euros.", False),
+        ("mean price in 2024-2030", "In the winter of 2023-2024 it was 20 euros.", False),
+        ("Is it open in 2024/25?", "It was open in 2023/24.", False),
+    ],
+)
+def test_seasons_share_a_year(question: str, text: str, *, expected: bool) -> None:
+    assert is_about_other_years(question, text, []) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "year", "expected"),
+    [
+        ("What did the card cost in 2019?", "The card costs 20 euros.", "2019", True),
+        ("How much was the fee in 2019?", "The fee is 20 euros.", "2019", True),
+        ("Quel était le prix en 2019 ?", "Le prix est de 20 euros.", "2019", True),
+        ("What did the card cost in 2019?", "The card costs 20 euros.", "", False),
+        ("What did the card cost in 2019?", "The card has cost 20 euros since 2018.", "2019", False),
+        ("What does the card cost in 2019?", "The card costs 20 euros.", "2019", False),
+        ("Who ran the office in 2019?", "Ms Novak runs the office.", "2019", False),
+    ],
+)
+def test_prices_of_today_are_not_those_of_a_past_year(question: str, text: str, year: str, *, expected: bool) -> None:
+    assert is_about_other_years(question, text, [*filter(None, [year])]) is expected
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "how much was the ",
+        "2024/25 ",
+        "2024-",
+        "20",
+        "2024 ",
+        "since 20",
+        "since a ",
+        "for a ",
+        "set 2024 ",
+        "\n",
+        "auf ",
+        "per ",
+        "voor ",
+    ],
 )
 def test_years_are_found_in_linear_time(part: str) -> None:
     def find(text: str) -> None:
