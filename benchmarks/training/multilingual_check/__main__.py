@@ -1,15 +1,18 @@
 """Trains the model of rag/providers/entailment/multilingual, which judges texts in any language:
 
     python -m benchmarks.training.multilingual_check SQUAD.json FOLDER… [--selqa FILE…] [--judged FILE.jsonl]
-        [--measuring FILE…] [--steps 1200] --out differences.npz
+        [--measuring FILE…] --ntrex FOLDER --tatoeba FOLDER [--messages FOLDER…] [--steps 4000] --out differences.npz
 
-The files are those of benchmarks.training.answer_check: all in English. Words are replaced by translations that the
-multilingual embedding model finds. torch is needed for this only, so it is not among the requirements. 100 steps, each
-of about 30 pairs, take 90 seconds on one core.
+The first files are those of benchmarks.training.answer_check: all in English. Their words are replaced by translations,
+and sentences ask for their translations (`parallel_texts.py` says where those are from). torch is needed for this only,
+so it is not among the requirements. 100 steps, each of about 30 pairs, take 90 seconds on one core.
 """
 
 import argparse
 import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +20,14 @@ from benchmarks.support.set_up import set_up_django
 from benchmarks.training.answer_check.sources import add_arguments, read_pairs
 from benchmarks.training.questions import read_squad
 
+if TYPE_CHECKING:
+    from benchmarks.training.multilingual_check.groups import Group
+
 # How often a group of each source is drawn. The paragraphs are those of SQuAD, too.
-_SHARES = {"paragraphs": 0.34, "squad": 0.2, "selqa": 0.05, "documentation": 0.06, "judged": 0.07, "invented": 0.28}
-_STEPS = 1200
+_SHARES = {"paragraphs": 0.33, "squad": 0.2, "selqa": 0.05, "documentation": 0.05, "judged": 0.11, "invented": 0.26}
+# How often a sentence asks for its translation.
+_SHARE_PARALLEL = 0.12
+_STEPS = 4000
 _HELD_OUT = 60
 
 
@@ -27,10 +35,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training.multilingual_check")
     add_arguments(parser)
     parser.add_argument("--steps", type=int, default=_STEPS)
+    parser.add_argument("--ntrex", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--tatoeba", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--messages", type=Path, nargs="*", default=[], metavar="FOLDER")
     options = parser.parse_args()
     set_up_django()
-    from benchmarks.training.multilingual_check.groups import draw, group_pairs, mix_languages, paragraph_groups
+    from benchmarks.training.multilingual_check.groups import draw, group_pairs, paragraph_groups
+    from benchmarks.training.multilingual_check.mixed_languages import mix_languages
     from benchmarks.training.multilingual_check.network import CheckNetwork
+    from benchmarks.training.multilingual_check.parallel_texts import parallel_groups, read_parallel_texts
     from benchmarks.training.multilingual_check.train import evaluate, train
     from benchmarks.training.multilingual_check.word_translations import find_translations
     from rag.providers.entailment.multilingual.model_file import ModelFile, find_model_file
@@ -48,13 +61,19 @@ def main() -> None:
     texts = (
         text for of_source in trained.values() for group in of_source for text in (group.question, *group.texts[0][:1])
     )
-    translations = find_translations(texts, vocabulary)
-    print(f"{len(translations):,} words have translations", flush=True)
+    parallel = read_parallel_texts(options.ntrex, options.tatoeba, options.messages)
+    translations = find_translations(texts, vocabulary, parallel)
     network, pieces = CheckNetwork(file), PieceSplitter(hash_pieces(vocabulary, file.scores), file.replacements)
-    drawn = (mix_languages(group, translations, generator) for group in draw(trained, _SHARES, generator))
+    english = (mix_languages(group, translations, generator) for group in draw(trained, _SHARES, generator))
+    drawn = _alternate(english, parallel_groups(parallel, generator), generator)
     train(network, pieces, drawn, options.steps)
     print({name: evaluate(network, pieces, of_source) for name, of_source in held_out.items()}, flush=True)
     np.savez_compressed(options.out, **network.differences())  # type: ignore[arg-type]  # none is named allow_pickle
+
+
+def _alternate(english: "Iterator[Group]", parallel: "Iterator[Group]", generator: random.Random) -> "Iterator[Group]":
+    while True:
+        yield next(parallel if generator.random() < _SHARE_PARALLEL else english)
 
 
 if __name__ == "__main__":

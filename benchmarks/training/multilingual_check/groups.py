@@ -8,7 +8,6 @@ import numpy as np
 
 from benchmarks.training.answer_check.pairs import Pair
 from benchmarks.training.embedded_texts import sentence_spans
-from benchmarks.training.multilingual_check.word_translations import Translations, choose_script, replace_words
 from benchmarks.training.multilingual_questions.articles import embed_texts
 from benchmarks.training.questions import AnsweredQuestion, Text
 from rag.providers.base import Vectors
@@ -19,9 +18,6 @@ _SIMILAR, _WRONG = 14, 3
 # A paragraph of the same article is preferred as a wrong one. The next sentence is, to the one before.
 _SAME_ARTICLE, _NEXT = 0.03, 0.05
 _MAX_TEXTS = 4
-# How often the words of the question alone, of the texts alone, and of both are replaced.
-_SHARE_QUESTION, _SHARE_TEXTS, _SHARE_BOTH, _SHARE_SAME_SCRIPT = 0.52, 0.14, 0.16, 0.7
-_SHARES_OF_QUESTION, _SHARES_OF_TEXT = (0.6, 0.9, 1.0, 1.0), (0.5, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +100,3 @@ def draw(
         places[name] += 1
         texts = group.texts if len(group.texts) <= _MAX_TEXTS else generator.sample(group.texts, _MAX_TEXTS)
         yield Group(group.question, texts)
-
-
-def mix_languages(group: Group, translations: Translations, generator: random.Random) -> Group:
-    """Replace words of the question, of the texts or of both by translations, or leave all in English."""
-    value, script = generator.random(), choose_script(generator)
-    question, texts = group.question, group.texts
-    if value < _SHARE_QUESTION or value >= 1 - _SHARE_BOTH:
-        question = replace_words(question, translations, script, generator.choice(_SHARES_OF_QUESTION), generator)
-    if value >= 1 - _SHARE_BOTH and generator.random() >= _SHARE_SAME_SCRIPT:
-        script = choose_script(generator)
-    if value >= 1 - _SHARE_BOTH or _SHARE_QUESTION <= value < _SHARE_QUESTION + _SHARE_TEXTS:
-        texts = [
-            (replace_words(text, translations, script, generator.choice(_SHARES_OF_TEXT), generator), is_right)
-            for text, is_right in texts
-        ]
-    return Group(question, texts)

@@ -14,11 +14,11 @@ from benchmarks.training.multilingual_check.network import CheckNetwork
 from rag.providers.entailment.multilingual.check import join
 from rag.providers.entailment.multilingual.pieces import PieceSplitter
 
-_RATE, _HEAD_RATE, _WARM_UP, _MIN_SHARE, _WEIGHT_DECAY = 8e-4, 1.6e-3, 60, 0.03, 0.01
+_RATE, _HEAD_RATE, _WARM_UP, _MIN_SHARE, _WEIGHT_DECAY = 6e-4, 1.2e-3, 60, 0.03, 0.01
 # A batch has so many tokens, of groups of similar lengths among so many.
 _TOKENS_PER_BATCH, _SORTED_GROUPS = 2400, 200
 # A wrong label then costs less, and logits stay moderate.
-_SMOOTHING = 0.03
+_SMOOTHING = 0.015
 # The weights of the early linear layer and of the last one, for single pairs and for groups.
 _PAIR_WEIGHTS, _GROUP_WEIGHTS = (0.4, 1.0), (0.25, 0.6)
 _LOGGED_STEPS = 100
