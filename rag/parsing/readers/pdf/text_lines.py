@@ -113,6 +113,7 @@ class PageLines:
         self._matrix = pdfium_c.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
         self._segments: dict[int, list[Segment]] = {}
+        self._ends: dict[int, int] = {}  # where a line starts → where it ends: pdfium may have put the next one to it
         count = self._text_page.count_chars()
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
         text = _BLANKS.sub(" ", text) if len(text) == count else ""
@@ -144,8 +145,7 @@ class PageLines:
 
     def _split(self, line: TextLine) -> list[Segment]:
         parts: list[Segment] = []
-        end = self.text.find("\r\n", line.start)
-        begin, text, offset = 0, self.text[line.start : end if end >= 0 else None], line.start
+        begin, text, offset = 0, self.text[line.start : self._ends[line.start]], line.start
         while begin < len(text) and text[begin] == " ":
             begin += 1
         space = text.find(" ", begin)
@@ -163,9 +163,8 @@ class PageLines:
         return [*parts, self._segment(text, begin, stripped, offset)] if stripped > begin else parts
 
     def _segment(self, text: str, begin: int, end: int, offset: int) -> Segment:
-        return Segment(
-            text[begin:end].translate(_LIGATURES), self._box(offset + begin)[0], self._box(offset + end - 1)[2]
-        )
+        left, right = self._box(offset + begin)[0], self._box(offset + end - 1)[2]
+        return Segment(text[begin:end].translate(_LIGATURES), left, max(left, right))
 
     def _lines(self) -> Iterator[TextLine]:
         for start, words in self._written_lines():
@@ -182,6 +181,7 @@ class PageLines:
                 if is_reversed := is_right_to_left(words):
                     words = in_reading_order(words, partial(self._sides, start), height)
                 line_start = -1 if is_reversed else start
+                self._ends[start] = start + len(words)
                 words = words.translate(_LIGATURES)
                 bottom, end = self._base_line(first), self._base_line(last)
                 ends_bold = fonts[1][0] or start in self._overprinted

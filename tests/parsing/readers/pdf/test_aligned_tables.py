@@ -140,3 +140,12 @@ def test_the_sign_of_a_currency_may_be_on_a_line_of_its_own(read: Read) -> None:
     rows = [(56, 680, "A"), (150, 680, "640"), (150, 668, "€"), (56, 648, "B"), (150, 648, "890"), (150, 636, "€")]
     sentence = (56, 730, "These are the prices of all parts that the workshop sold in the last year.")
     assert "| A | 640 € |\n| B | 890 € |" in read(_drawn(sentence, *header, *rows), "a.pdf").text
+
+
+def test_words_may_be_divided_at_the_ends_of_rows(read: Read) -> None:
+    items = []
+    for number, (name, text) in enumerate([("Bergen", "the most rain"), ("Oslo", "the most ice"), ("Hamar", "a lake")]):
+        items += [Text(56, 725 - 30 * number, name), Text(166, 725 - 30 * number, f"the town with {text} and gar-")]
+        items.append(Text(56, 710 - 30 * number, "dens"))
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "| Oslo | the town with the most ice and gardens |" in text
