@@ -1,5 +1,6 @@
 """Grids of lines that cross or touch each other."""
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,15 +9,21 @@ from .work_budget import WorkBudget
 
 # In points: how far apart two lines may be that count as one.
 TOLERANCE = 3.0
+# Which share of a table's width is a whole row.
+_WHOLE_ROW = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A horizontal or vertical line: its place on the other axis, and where it starts and ends."""
+    """A horizontal or vertical line: its place on the other axis, and where it starts and ends.
+
+    `is_edge`: whether it is only where the background of something ends.
+    """
 
     at: float
     start: float
     end: float
+    is_edge: bool = False
 
 
 def find_grids(
@@ -50,6 +57,35 @@ def find_grids(
         if grid := grids.get(root_of(len(rules) + place)):
             grid[1].append(column)
     yield from grids.values()
+
+
+def without_backgrounds(rules: Sequence[Line], columns: Sequence[Line], budget: WorkBudget) -> list[Line]:
+    """Return the rules of a grid without edges of backgrounds that end within a row of cells with lines around them.
+
+    Word processors draw the background of each line of a cell. Those of whole rows end where the row ends.
+    """
+    drawn, sides = ([line.at for line in lines if not line.is_edge] for lines in (rules, columns))
+    if len(distinct(drawn)) < 2 or len(distinct(sides)) < 2:
+        return list(rules)
+    width = max(sides) - min(sides)
+    ordered = sorted(rules, key=lambda rule: rule.at)
+    places = [rule.at for rule in ordered]
+    kept = []
+    for rule in rules:
+        first, following = bisect_left(places, rule.at - TOLERANCE), bisect_right(places, rule.at + TOLERANCE)
+        budget.take(1 + following - first)
+        if not rule.is_edge or _covered(ordered[first:following]) >= _WHOLE_ROW * width:
+            kept.append(rule)
+    return kept
+
+
+def _covered(lines: Sequence[Line]) -> float:
+    """Return how much of their axis the lines cover together."""
+    covered, last = 0.0, -math.inf
+    for line in sorted(lines, key=lambda line: line.start):
+        covered += max(0.0, line.end - max(line.start, last))
+        last = max(last, line.end)
+    return covered
 
 
 def distinct(places: Sequence[float]) -> list[float]:

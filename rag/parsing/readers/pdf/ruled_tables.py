@@ -12,7 +12,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import table_places
-from .grids import TOLERANCE, Line, distinct, find_grids
+from .grids import TOLERANCE, Line, distinct, find_grids, without_backgrounds
+from .letters.cell_texts import CellTexts
 from .letters.right_to_left import is_right_to_left
 from .work_budget import WorkBudget
 
@@ -28,8 +29,8 @@ _MIN_AREA, _MAX_PADDING = 3.0, 12.0
 # The letters of a value: "40 km", "EUR 3.50".
 _MAX_LETTERS_OF_UNIT = 3
 _MAX_BOXES = 5_000
-# pdfium looks at all characters of a page for each cell: how many of them in a step.
-_CHARACTERS_PER_STEP = 50
+# How many steps it takes to read the place of a character.
+_STEPS_PER_CHARACTER = 5
 
 
 def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
@@ -40,23 +41,27 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
     if not (_MIN_OPEN <= len(horizontal) <= _MAX_LINES and _MIN_OPEN <= len(vertical) <= _MAX_LINES):
         return
     text_page = page.get_textpage()
-    steps_per_cell = 1 + text_page.count_chars() // _CHARACTERS_PER_STEP
-    for rules, columns in find_grids(horizontal, vertical, budget):
+    texts: CellTexts | None = None
+    for lines, columns in find_grids(horizontal, vertical, budget):
+        rules = without_backgrounds(lines, columns, budget)
         ys = distinct([*(rule.at for rule in rules), *_open_sides(columns, rules)])[::-1]
         xs = distinct([*(column.at for column in columns), *_open_sides(rules, columns)])
         if not (len(xs) >= 3 and len(ys) >= 3 and len(xs) * len(ys) <= _MAX_CELLS):
             continue
-        budget.take(len(ys) * len(columns) + len(xs) * len(ys) * steps_per_cell)
+        if not texts:
+            budget.take(_STEPS_PER_CHARACTER * text_page.count_chars())
+            texts = CellTexts(text_page)
+        budget.take(len(ys) * len(columns) + len(xs) * len(ys))
         columns_at = [[column for column in columns if abs(column.at - x) <= TOLERANCE] for x in xs]
-        rows = [_row(text_page, columns_at, xs, top, bottom) for top, bottom in itertools.pairwise(ys)]
+        rows = [_row(texts, columns_at, xs, top, bottom) for top, bottom in itertools.pairwise(ys)]
         if any("\n" in cell for row in rows for cell in row):
-            budget.take(len(xs) * sum(_count_lines(row) for row in rows) * steps_per_cell)
+            budget.take(len(xs) * sum(_count_lines(row) for row in rows))
             places = _line_places(text_page, xs[0], xs[-1])
             bounds = itertools.pairwise(ys)
             rows = [
                 part
                 for (top, bottom), row in zip(bounds, rows, strict=True)
-                for part in _divide(text_page, columns_at, xs, row, [at for at in places if bottom <= at[1] < top])
+                for part in _divide(texts, columns_at, xs, row, [at for at in places if bottom <= at[1] < top])
             ]
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
@@ -67,7 +72,7 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
 
 
 def _row(
-    text_page: pdfium.PdfTextPage,
+    texts: CellTexts,
     columns_at: Sequence[Sequence[Line]],
     xs: Sequence[float],
     top: float,
@@ -81,8 +86,8 @@ def _row(
         for place in range(len(cells))
         if place == 0 or any(column.start <= middle <= column.end for column in columns_at[place])
     ]
-    for first, following in itertools.pairwise([*starts, len(cells)]):
-        text = text_page.get_text_bounded(left=xs[first], bottom=bottom, right=xs[following], top=top)
+    edges = [xs[place] for place in [*starts, len(cells)]]
+    for first, text in zip(starts, texts.row(edges, top, bottom), strict=True):
         cells[first] = "\n".join(line.strip() for line in text.splitlines() if line.strip())
     return cells
 
@@ -105,7 +110,7 @@ def _line_places(text_page: pdfium.PdfTextPage, left: float, right: float) -> li
 
 
 def _divide(
-    text_page: pdfium.PdfTextPage,
+    texts: CellTexts,
     columns_at: Sequence[Sequence[Line]],
     xs: Sequence[float],
     row: list[str],
@@ -118,7 +123,7 @@ def _divide(
     """
     if not 2 <= _count_lines(row) == len(places) or not row[0]:
         return [row]
-    divided = [_row(text_page, columns_at, xs, top, bottom) for top, bottom in places]
+    divided = [_row(texts, columns_at, xs, top, bottom) for top, bottom in places]
     cells = [cell for part in divided for cell in part if cell]
     begin_anew = all("\n" not in cell and (cell[0].isupper() or not cell[0].isalpha()) for cell in cells)
     has_values = any(all(map(_is_value, column)) for column in list(zip(*divided, strict=True))[1:])
@@ -149,13 +154,14 @@ def _lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
     paths = list(itertools.islice(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=3), _MAX_PATHS))
     areas = [bounds for drawn in paths[:_MAX_AREAS] if (bounds := _area(drawn))]
     for drawn in paths:
-        if (bounds := _area(drawn)) and any(_is_within_padding(bounds, area) for area in areas):
+        bounds = _area(drawn)
+        if bounds and any(_is_within_padding(bounds, area) for area in areas):
             continue
         for (x1, y1), (x2, y2) in _segments(drawn):
             if abs(y1 - y2) <= 1 and abs(x1 - x2) >= _MIN_LENGTH:
-                horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
+                horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2), bool(bounds)))
             elif abs(x1 - x2) <= 1 and abs(y1 - y2) >= _MIN_LENGTH:
-                vertical.append(Line((x1 + x2) / 2, min(y1, y2), max(y1, y2)))
+                vertical.append(Line((x1 + x2) / 2, min(y1, y2), max(y1, y2), bool(bounds)))
         if len(horizontal) > _MAX_LINES or len(vertical) > _MAX_LINES:
             break
     return horizontal, vertical

@@ -29,6 +29,7 @@ _LIST_ITEM = re.compile(r"^(?:[-–—*+•◦▪‣·\uf0b7]|[0-9]{1,3}[.)]|[a-
 _PARAGRAPH_END = re.compile(r"[.!?:…]\s*\n\s*[^\W_a-zà-ÿ]")
 _MAX_WORDS_OF_PARAGRAPHS = 40
 _MAX_MEAN_CHARACTERS, _MIN_COUNTED_ROWS = 30, 4
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _TABLE = re.compile(r"(?:^\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 _SEPARATOR, _CELL_END = re.compile(r"\|[\s|:-]*\Z"), re.compile(r"(?<!\\)\|")
 _ROW_WITH_NAME = re.compile(r"^\|[ \t]*[^|\s:-]", re.MULTILINE)
@@ -256,10 +257,21 @@ def _widened(text: str, start: int, end: int) -> tuple[int, int]:
 def _may_replace(text: str, start: int, end: int, rows: Rows) -> bool:
     """Return whether neither headings nor rows are lost, and no row is cut.
 
-    A row without a name continues the one before it.
+    A row without a name continues the one before it. Names in bold type that have values beside them are no headings.
     """
     place = text[start:end]
     before = text[text.rfind("\n", 0, start) + 1 : start]
     after = text[end:].split("\n", 1)[0]
     is_cut = "|" in before or "|" in after
-    return not is_cut and "\n#" not in place and len(_ROW_WITH_NAME.findall(place)) <= len(rows)
+    return not is_cut and _has_names_only(place, rows) and len(_ROW_WITH_NAME.findall(place)) <= len(rows)
+
+
+def _has_names_only(text: str, rows: Rows) -> bool:
+    """Return whether the headings of a text are names in a table: what is alone in its row may be a heading."""
+    titles = [_compared(title)[0] for title in _HEADING.findall(text)]
+    if not titles:
+        return True
+    joined = [_compared(" ".join(row))[0] for row in rows]
+    alone = {words for words, row in zip(joined, rows, strict=True) if sum(map(bool, row)) == 1 and words[:1].isupper()}
+    names = [*_columns(rows), *joined]
+    return all(title not in alone and any(title in name for name in names) for title in titles)

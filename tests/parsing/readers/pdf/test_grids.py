@@ -1,11 +1,13 @@
 """Grids of lines on a page of a PDF, and the limit of the work for them."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from rag.parsing.readers.pdf import page_texts
-from rag.parsing.readers.pdf.grids import Line, find_grids
+from rag.parsing.readers.pdf.grids import Line, find_grids, without_backgrounds
 from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
 from tests.support.checks.growth import takes_linear_time
 
@@ -50,9 +52,23 @@ def test_pages_after_the_limit_of_work_stay_as_they_were_read(monkeypatch: pytes
     content = drawn_pdf.draw([tables.page(rows, ruled=True)] * 2)
     texts = {1: "Name Price Apple 3 Pear 4", 2: "Name Price Apple 3 Pear 4"}
     results: list[str] = []
-    for steps in range(0, 300, 10):
+    for steps in range(0, 3_000, 50):
         monkeypatch.setattr(page_texts, "_MAX_STEPS", steps)
         result = page_texts.improve(content, texts)
         assert set(result) == {1, 2}
         results.append("".join("t" if "|" in text else "-" for text in result.values()))
     assert list(dict.fromkeys(results)) == ["--", "t-", "tt"]
+
+
+def test_backgrounds_of_the_lines_of_a_cell_are_no_rules() -> None:
+    frame = [Line(700, 50, 350), Line(650, 50, 350)]
+    columns = [Line(50, 650, 700), Line(200, 650, 700), Line(350, 650, 700)]
+    within, whole = (
+        Line(680, 50, 200, is_edge=True),
+        [Line(665, 50, 200, is_edge=True), Line(666, 200, 350, is_edge=True)],
+    )
+    assert without_backgrounds([*frame, within, *whole], columns, WorkBudget(100)) == [*frame, *whole]
+    edges = [replace(line, is_edge=True) for line in columns]
+    assert within in without_backgrounds([*frame, within], edges, WorkBudget(100))  # no lines around the cells
+    with pytest.raises(WorkExceeded):
+        without_backgrounds([*frame] * 500, columns, WorkBudget(99_999))

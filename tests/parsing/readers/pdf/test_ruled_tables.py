@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -106,3 +107,27 @@ def test_columns_of_hebrew_begin_at_the_right(read: Read) -> None:
         files.pdf_with_letters(f"0.7 w {rules} {shown}", "\u05d0\u05d1\u05d2\u05d3\u05d4\u05d512"), "a.pdf"
     ).text
     assert re.findall(r"\| \S+ \| (\d+) \|", text) == ["12", "21"]
+
+
+def _shaded(rows: Sequence[Sequence[str]], *, size: float = 10) -> list[Text | Rule]:
+    items: list[Text | Rule] = [Rule(x, 700, x, 700 - 20 * len(rows)) for x in (56, 256, 356)]
+    items += [Rule(56, 700 - 20 * y, 356, 700 - 20 * y) for y in range(len(rows) + 1)]
+    items += [Text((60, 260)[x], 686 - 20 * y, cell, size) for y, row in enumerate(rows) for x, cell in enumerate(row)]
+    return items
+
+
+def test_letters_that_reach_across_a_line_belong_to_one_row(read: Read) -> None:
+    """A second line right below a row is crossed by the lower parts of its letters."""
+    rows = [["Artikel", "Preis"], ["Pappeltyp gy", "12,50"], ["Jagdpeggy", "7,10"], ["Zypresse gq", "9,90"]]
+    items = [*_shaded(rows, size=14), *(Rule(56, 700 - 20 * y + 5.5, 356, 700 - 20 * y + 5.5) for y in (2, 3))]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "| Pappeltyp gy | 12,50 |\n| Jagdpeggy | 7,10 |\n| Zypresse gq | 9,90 |" in text
+
+
+def test_names_in_bold_type_are_no_headings(read: Read) -> None:
+    rows = [["Cleaning", "Price"], ["Sofa", "1700"], ["Chair", "400"], ["Carpet", "350"]]
+    items = [replace(item, bold=item.x == 60) if isinstance(item, Text) else item for item in _shaded(rows)]
+    items += [Text(56, 560 - 14 * line, "The prices include the way to you and all material.") for line in (0, 1)]
+    parsed = read(drawn_pdf.draw([items]), "a.pdf")
+    assert "| Sofa | 1700 |\n| Chair | 400 |\n| Carpet | 350 |" in parsed.text
+    assert not parsed.headings
