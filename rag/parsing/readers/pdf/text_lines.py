@@ -13,6 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from .letters.overprinted import leave_out_copies
+from .letters.raised import join_raised
 from .letters.right_to_left import in_reading_order, is_right_to_left
 from .letters.spacing_accents import LEFT_OUT, Accents
 
@@ -117,7 +118,8 @@ class PageLines:
         count = self._text_page.count_chars()
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
         text = _BLANKS.sub(" ", text) if len(text) == count else ""
-        self.text = Accents(self._box, self._base_line, self._size).compose(text)
+        text = Accents(self._box, self._base_line, self._size).compose(text)
+        self.text = join_raised(text, self._box, self._base_line, self._size)
         self._overprinted: set[int] = set()  # where lines start that are bold because they are printed several times
         self.text = "".join(self._without_copies())
 

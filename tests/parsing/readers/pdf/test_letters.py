@@ -5,6 +5,7 @@ import pytest
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Text
 from rag.parsing.readers.pdf.letters.overprinted import leave_out_copies
+from rag.parsing.readers.pdf.letters.raised import join_raised
 from rag.parsing.readers.pdf.letters.spacing_accents import LEFT_OUT, Accents
 from tests.parsing import files
 from tests.parsing.conftest import Read
@@ -95,3 +96,23 @@ def test_labels_that_were_written_behind_the_text_stand_before_their_items(read:
 def test_labels_without_an_item_at_their_right_stay(read: Read) -> None:
     lines = [Text(72, 700, "The boats are ready."), Text(56, 650, "1."), Text(72, 600, "The rafts are not.")]
     assert read(drawn_pdf.draw([lines]), "a.pdf").text.split("\n\n")[1] == "1."
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (Text(85.8, 703.5, "th", 6), "On May 12th we meet."),
+        (Text(98.9, 703.5, "th", 6), "On May 12\n\nth"),  # farther away
+    ],
+)
+def test_raised_letters_stay_in_their_line(read: Read, raised: Text, text: str) -> None:
+    before = Text(36.7, 700, "On May 12")
+    after = Text(raised.x + 8, 700, "we meet.")
+    assert text in read(drawn_pdf.draw([[before, raised, after]]), "a.pdf").text
+
+
+def test_raised_letters_are_found_in_linear_time() -> None:
+    def join(text: str) -> None:
+        join_raised(text, lambda number: (0, 0, 0, 0), lambda number: 0, lambda number: 10)
+
+    assert takes_linear_time(join, lambda length, attempt: f"a{attempt}\r\nb " * (length // 8), 40_000)
