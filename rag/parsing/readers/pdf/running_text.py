@@ -30,7 +30,9 @@ _END_CHARACTERS = 10
 # "Sports Club e. V.", "Example Ltd."
 _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\. ?[^\W\d_]|\b(?:Inc|Ltd|Co|Corp|LLC))\.$")
 # What may end with a colon: "2. Payment:", not a field such as "Name:".
-_NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |[A-Z][.)] ")
+_NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)/]? |[A-Z][.)/] ")
+# What begins a heading right below another one.
+_MARKED = re.compile(r"(?:\d{1,2}[.)/]|\d{1,2}(?:\.\d{1,2}){1,3}[.)]?|[A-Z][.)/]) *[^\W\d_]{2}")
 _STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
 _SYNTAX = re.compile(r"([\\*_`])")
 _LINE_SYNTAX = re.compile(r"^(#{1,6}\s|>)")
@@ -105,6 +107,8 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
         level = _level(lines, number, rows, styles) if number not in rows else 0
         text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
         continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, item)
+        if level and _MARKED.match(text):
+            continues = False
         if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):
             _append(
                 blocks[-1][1],
@@ -171,7 +175,8 @@ def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int],
 
 def _is_same_title(line: TextLine, following: TextLine, styles: Styles) -> bool:
     """Return whether two lines are bold and on each other as the lines of a paragraph are."""
-    return line.is_bold and following.is_bold and _is_next_line(line, following, styles)
+    is_bold = line.is_bold and following.is_bold
+    return is_bold and not _MARKED.match(following.text.lstrip()) and _is_next_line(line, following, styles)
 
 
 def _continues(

@@ -90,6 +90,19 @@ def test_a_colon_ends_a_numbered_heading_but_no_field() -> None:
     assert _headings(*lines) == ["# 2. Payment:"]
 
 
+def test_a_number_begins_a_heading_right_below_another_one() -> None:
+    lines = [
+        _line("5/ Other questions :", 700, bold=True),
+        _line("A/ The temple", 688, bold=True),
+        _line(_SENTENCE, 670),
+        _line("Meeting of the committee in the year", 640, bold=True),
+        _line("2021 about the garden", 628, bold=True),
+        _line(_SENTENCE, 610),
+    ]
+    titles = ["5/ Other questions :", "A/ The temple", "Meeting of the committee in the year 2021 about the garden"]
+    assert _headings(*lines) == [f"# {title}" for title in titles]
+
+
 def test_a_heading_above_a_table_in_bold_is_a_heading() -> None:
     lines = [
         _line("1.1 Gates", 700, bold=True),
