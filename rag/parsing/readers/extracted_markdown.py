@@ -36,7 +36,8 @@ _FENCE_LINE = re.compile(r"^(`{3,}|~{3,})(.*)$", re.M)
 _PICTURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
-_EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
+# A sign between figures is that of a multiplication.
+_EMPHASIS = re.compile(r"(?<![\\*])(?!(?<=\d)\*\d)\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
 _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
 # `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")

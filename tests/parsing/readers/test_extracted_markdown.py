@@ -17,6 +17,10 @@ def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
     ]
 
 
+def test_signs_of_multiplication_are_no_emphasis() -> None:
+    assert extracted_markdown.strip_formatting("*Door*: 600*4 800*4 a*b*c") == "Door: 600*4 800*4 abc"
+
+
 @pytest.mark.parametrize(
     "title",
     [
