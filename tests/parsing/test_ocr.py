@@ -61,6 +61,17 @@ def test_only_pages_without_a_text_layer_are_recognised(read: Read) -> None:
     assert read(content, "a.pdf", ocr=False).text == f"{texts[0]}\n\n{texts[2]}"
 
 
+def test_a_text_layer_whose_signs_are_no_letters_is_recognised(read: Read) -> None:
+    signs = "!#$%&'*+,/:;<=>?@[]^{}~|\"("
+    line = "wasps build nests of paper"
+    drawn = " ".join(f"BT /F1 18 Tf 72 {700 - 40 * row} Td ({line}) Tj ET" for row in range(6))
+    content = files.pdf_with_letters(drawn, signs)
+    assert "wasps" not in read(content, "a.pdf", ocr=False).text
+    assert line in read(content, "a.pdf", ocr=True).text
+    in_figures = files.pdf_with_letters(drawn, signs[:13] + "0123456789123")
+    assert not read(in_figures, "a.pdf", ocr=True).recognitions
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_pictures_are_refused_if_recognition_is_off(read: Read, kind: str) -> None:
     content = pictures.encoded(pictures.page(["Bees"]), kind=kind)

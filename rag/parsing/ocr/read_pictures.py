@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+# What lines of a form or of a table of contents are made of.
+_LEADERS = re.compile(r"[\s._…|-]+")
+# A text of so many other signs has one of these shares of letters, or with digits, unless its font does not tell them.
+_MIN_SIGNS, _MIN_SHARE_OF_LETTERS, _MIN_SHARE_WITH_DIGITS = 100, 0.15, 0.3
 
 
 def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
@@ -63,7 +67,7 @@ class RecognizedPages:
 
 
 def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> RecognizedPages:
-    """Recognise the text of pages that have no text layer. A page with a text layer is never changed.
+    """Recognise the text of pages that have no text layer, or one whose signs are no letters. Others are never changed.
 
     Args:
         texts: The Markdown of the pages by their numbers, which start at 1. Pages without text may be missing.
@@ -77,7 +81,7 @@ def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> Re
         return RecognizedPages(texts)
     count = count_pages(content)
     # xberg leaves out pages without text if other pages have some.
-    empty = [number for number in range(1, count + 1) if not _LETTER_OR_DIGIT.search(texts.get(number, ""))]
+    empty = [number for number in range(1, count + 1) if not _is_readable(texts.get(number, ""))]
     if count == len(empty) > limits.ocr_pages:
         raise ParseFailed(_too_many(limits))
     if not empty:
@@ -85,6 +89,16 @@ def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> Re
     pages = read_pages(content, empty[: limits.ocr_pages], partial(_recognize_page, limits=limits), limits)
     texts = texts | {number: page.text for number, page in pages.items()}
     return RecognizedPages(dict(sorted(texts.items())), pages, tuple(empty[limits.ocr_pages :]))
+
+
+def _is_readable(text: str) -> bool:
+    """Return whether a text layer has letters or digits. Some fonts say no letter for their signs."""
+    if not _LETTER_OR_DIGIT.search(text):
+        return False
+    signs = _LEADERS.sub("", text)
+    letters, with_digits = sum(map(str.isalpha, signs)), sum(map(str.isalnum, signs))
+    is_text = letters >= _MIN_SHARE_OF_LETTERS * len(signs) or with_digits >= _MIN_SHARE_WITH_DIGITS * len(signs)
+    return is_text or len(signs) < _MIN_SIGNS
 
 
 def add_recognized(parsed: ParsedDocument, pages: Mapping[int, RecognizedPage]) -> ParsedDocument:
