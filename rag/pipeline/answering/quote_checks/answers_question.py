@@ -18,6 +18,7 @@ from rag.text.question_language import is_english
 from rag.types import Passage
 
 from .missing_facts.counts import may_lack_count
+from .missing_facts.measures import may_lack_measure
 from .missing_facts.persons import may_lack_person
 from .missing_facts.prices import may_lack_price
 
@@ -83,6 +84,7 @@ def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:
         may_lack_price(query, text, passage)
         or may_lack_count(query, text, passage.lang)
         or may_lack_person(query, text)
+        or may_lack_measure(query, text)
     )
 
 

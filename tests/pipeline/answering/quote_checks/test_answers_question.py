@@ -106,10 +106,14 @@ def test_prices_of_other_things_must_be_judged_more_likely(probability: float, m
     assert is_answer("forklift price", "Hebebühne: 60 Euro am Tag", probability, lang="de"), "other words of a language"
 
 
-def test_numbers_of_other_things_must_be_judged_more_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quotes_that_seem_to_lack_a_fact_must_be_judged_more_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_factory, "answer_check", Doubting)
     assert is_answer("How many pupils are there?", "The school has 40 pupils.")
     assert not is_answer("How many pupils are there?", "There are five lessons a year for each pupil.")
+    assert is_answer("How deep is the pond?", "The pond is 2 m deep.")
+    assert not is_answer("How deep is the pond?", "The pond has 12 fish.")
+    assert is_answer("Who is the chair of the club?", "Ms Novak is the chair of the club.")
+    assert not is_answer("Who is the chair of the club?", "The club has a table and a lamp.")
 
 
 GERMAN_WEIGHT, SPANISH_WEIGHT = "Wie schwer ist die Marimba?", "¿Cuánto pesa la marimba?"
