@@ -52,7 +52,9 @@ _MEASURES = (
 _PATTERNS = [(re.compile(rf"\b(?:{asks})", re.IGNORECASE), re.compile(has, re.IGNORECASE)) for asks, has in _MEASURES]
 # A date, a part of the year or the day, or on what it depends.
 _ANY_TIME = re.compile(
-    rf"\d{{3}}|\d\d?[:./]\d\d|\d\.(?=\s)|\d(?:st|nd|rd|th)\b|\b(?:{any_of((*DAYS, *TIME_UNITS))})\b"
+    r"\d ?[–-] ?\d|\b(?:a las?|alle|at|by|from|om|um|às|à) \d"
+    r"|\b(?:fri|mon|sat|sun|thu|tue|wed)\b|\b(?:do|fr|mi|mo|sa)[.–-]"
+    rf"|\d{{3}}|\d\d?[:./]\d\d|\d\.(?=\s)|\d(?:st|nd|rd|th)\b|\b(?:{any_of((*DAYS, *TIME_UNITS))})\b"
     rf"|\b(?:{any_of(month for months in MONTHS.values() for month in months)})\b"
     r"|\b(?:after|afternoon|already|always|annual\w*|autumn|before|century|christmas|daily|dates?|dawn|deadline"
     r"|decades?"

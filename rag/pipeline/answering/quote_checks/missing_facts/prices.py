@@ -54,7 +54,9 @@ _WORDS_OF_PRICES = {
     "cuota", "día", "hora", "mensual", "mes", "precio", "precios", "semana", "tarifa", "anno", "annuale", "costa",
     "costano", "costo", "giorno", "mensile", "mese", "ora", "prezzi", "prezzo", "quota", "settimana", "tariffa", "ano",
     "custa", "custam", "custo", "dia", "mensal", "mês", "preço", "preços", "taxa", "dag", "huur", "jaar", "kost",
-    "maand", "prijs", "prijzen", "uur",
+    "maand", "prijs", "prijzen", "uur", "admission", "entrance", "entry", "ticket", "tickets", "eintritt", "karte",
+    "ticketpreis", "billet", "billets", "entrée", "entrada", "entradas", "biglietti", "biglietto", "ingresso",
+    "bilhete", "bilhetes", "kaartje", "kaartjes", "toegang",
 }  # fmt: skip
 # "What does it cost to bring a dog?" and "What does it cost if we come later?" are answered in many words.
 _IN_MANY_WORDS = re.compile(

@@ -62,6 +62,7 @@ def test_passages_without_the_thing_may_lack_its_price(question: str, text: str,
         ("What does a lesson cost for a motorcycle A2?", "Lesson, class A2: 64.00", "en"),  # the code is the thing
         ("What does it cost to bring a dog along?", "Animals: 5 euros a night", "en"),
         ("What does it cost if I cancel?", "Cancellation: 5 euros", "en"),
+        ("What does a weekly ticket cost for an adult?", "Adult — Week: £14.50", "en"),
         ("What does on-site training cost?", "Training at your place: 5 euros", "en"),
         ("What does the red module cost?", "The red module is free.", "en"),
         ("What does the red module cost?", "The red module: 45.-", "en"),
