@@ -134,6 +134,8 @@ _ONE_OR_NONE = re.compile(
     r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún|nessun[oa]?|nenhuma?|uma|geen|een",
     re.IGNORECASE,
 )
+# "2.1 Each customer", but not "1.200 members".
+_CLAUSE_NUMBER = re.compile(r"^\W{0,4}\d{1,2}(?:\.\d{1,2}){1,3}\.? (?=[A-ZÀ-ÖØ-Þ])", re.MULTILINE)
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 # These numbers count nothing.
 _DATE_OR_VERSION = re.compile(
@@ -200,7 +202,7 @@ def has_count(text: str, question: str, lang: str) -> bool:
         lang: The language of both, as documents declare it.
     """
     counted = counted_words(question)
-    text = text[:_MAX_ANSWER_CHARACTERS]
+    text = _CLAUSE_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True

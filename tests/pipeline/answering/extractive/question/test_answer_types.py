@@ -184,6 +184,8 @@ def test_a_word_of_one_language_is_no_answer_in_another(text: str, kind: AnswerT
         ("How many keys do I get?", "There is no key for the cellar.", "en", True),
         ("How many keys are there?", "1.200 Keys are in the office.", "en", True),
         ("How many keys are there?", "Each key has a tag with numbers: two of them.", "en", False),
+        ("How many keys are there?", "2.1 Each key has a tag.", "en", False),
+        ("How many keys are there?", "In the office:\n2.1 Each key has a tag.", "en", False),
         ("How many flats are there?", "- Lapwing — beds: 2 — 36 EUR a night — a quiet flat", "en", False),
         (
             "How many flats are there?",
