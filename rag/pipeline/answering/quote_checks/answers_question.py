@@ -21,6 +21,7 @@ from .missing_facts.counts import may_lack_count
 from .missing_facts.measures import may_lack_measure
 from .missing_facts.persons import may_lack_person
 from .missing_facts.prices import may_lack_price
+from .missing_facts.times_and_weights import may_be_hours_of_other_thing
 
 logger = structlog.get_logger(__name__)
 
@@ -85,6 +86,7 @@ def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:
         or may_lack_count(query, text, passage.lang)
         or may_lack_person(query, text)
         or may_lack_measure(query, text)
+        or may_be_hours_of_other_thing(query, text, passage)
     )
 
 

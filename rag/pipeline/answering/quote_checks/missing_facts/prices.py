@@ -2,11 +2,10 @@
 
 import re
 
-from rag.pipeline.answering.extractive.question.question_type import find_codes
-from rag.pipeline.grounding.gaps import extract_query_parts, find_covered_parts, is_sought
 from rag.text.quantities.quantity_words import CURRENCIES, any_of
-from rag.text.question_language import is_english
 from rag.types import Passage
+
+from .missing_things import lacks_thing
 
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
 _NOUNS = (
@@ -58,12 +57,6 @@ _WORDS_OF_PRICES = {
     "ticketpreis", "billet", "billets", "entrée", "entrada", "entradas", "biglietti", "biglietto", "ingresso",
     "bilhete", "bilhetes", "kaartje", "kaartjes", "toegang",
 }  # fmt: skip
-# "What does it cost to bring a dog?" and "What does it cost if we come later?" are answered in many words.
-_IN_MANY_WORDS = re.compile(
-    r"[,;:]\s|\bcost (?:\w+ ){0,3}to\b|\b(?:and|because|if|when|und|falls|weil|wenn|et|lorsque|quand|si|cuando|y"
-    r"|quando|se|als|en|wanneer)\b",
-    re.IGNORECASE,
-)
 _OTHER_CURRENCIES = (
     "baht|bucks|crowns?|dinars?|dirhams?|forints?|kron[aeoy]r?|lei|leva|lir[aes]{1,2}|pesos?|quid|rand|rials?|riyals?"
     r"|ro?ubles?|rupees?|rupien|shillings?|yen|yuan|złot\w+|zloty\w*|punkte|marken|credits?|points?|tokens?|coins?"
@@ -111,14 +104,4 @@ def may_lack_price(query: str, text: str, passage: Passage) -> bool:
         return False
     if not (_PRICE.search(_PERCENT.sub("", text)) or (_SHARE.search(question) and _PERCENT.search(text))):
         return True
-    if _IN_MANY_WORDS.search(question) or not set(find_codes(question)).isdisjoint(find_codes(text)):
-        return False
-    parts = extract_query_parts(question, "" if is_english(query) else passage.lang)
-    covered = find_covered_parts(parts, passage)
-    return any(
-        part not in covered
-        and is_sought(part, question)
-        and part.text.isalpha()
-        and part.text.lower() not in _WORDS_OF_PRICES
-        for part in parts
-    )
+    return lacks_thing(query, text, passage, _WORDS_OF_PRICES)

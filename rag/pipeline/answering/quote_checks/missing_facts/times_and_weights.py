@@ -2,8 +2,12 @@
 
 import re
 
+from rag.types import Passage
+
+from .missing_things import lacks_thing
+
 _ASKS_FOR_TIME = re.compile(
-    r"\b(?:what time(?! ?(?:fram|limit|period|range|span|zone))|wie ?viel uhr|wie spät|quelle heure|qué hora"
+    r"\b(?:(?<!for )what time(?! ?(?:fram|limit|period|range|span|zone))|wie ?viel uhr|wie spät|quelle heure|qué hora"
     r"|(?:a|da|entro|fino a) che ora|a quale ora|que horas?|hoe laat)\b",
     re.IGNORECASE,
 )
@@ -38,6 +42,22 @@ _ANY_WEIGHT = re.compile(
     r"|carga|liger|legger)|\b(?:carico|leve|weegt|zwaar)\b|(?:gewicht|last)\b",
     re.IGNORECASE,
 )
+# "When" is also answered by what happens before, in other words.
+_ASKS_FOR_HOURS = re.compile(
+    rf"{_ASKS_FOR_TIME.pattern}|\b(?:business|closing|office|opening) (?:hours|times?)\b|\b(?:öffnungs|sprech)zeiten\b"
+    r"|\bheures d['’]ouverture|\bhorarios? de apertura|\borario? d(?:i |['’])apertura"
+    r"|\bhorário de (?:abertura|funcionamento)|\bopeningstijden\b",
+    re.IGNORECASE,
+)
+_WORDS_OF_HOURS = {
+    "business", "close", "closed", "closes", "closing", "hours", "office", "open", "opened", "opening", "opens",
+    "start", "starts", "time", "times", "today", "uhr", "öffnet", "geöffnet", "geschlossen", "schließt",
+    "öffnungszeiten", "sprechzeiten", "beginnt", "endet", "ferme", "fermé", "heure", "heures", "horaire", "horaires",
+    "ouvre", "ouvert", "ouverte", "ouverture", "commence", "abre", "abierto", "abierta", "apertura", "cierra",
+    "cerrado", "empieza", "hora", "horario", "horarios", "apre", "aperto", "aperta", "chiude", "chiuso", "ora", "orari",
+    "orario", "inizia", "aberto", "aberta", "abertura", "fecha", "fechado", "começa", "horas", "horário",
+    "funcionamento", "dicht", "gesloten", "laat", "openingstijden", "sluit", "begint",
+}  # fmt: skip
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
 
 
@@ -55,3 +75,15 @@ def lacks_time_or_weight(query: str, text: str) -> bool:
         asks.search(query) and not answers.search(text)
         for asks, answers in ((_ASKS_FOR_TIME, _ANY_TIME), (_ASKS_FOR_WEIGHT, _ANY_WEIGHT))
     )
+
+
+def may_be_hours_of_other_thing(query: str, text: str, passage: Passage) -> bool:
+    """Return whether a question asks at what time of the day, and the passage lacks a word for what it is about.
+
+    Args:
+        query: The question.
+        text: The quotes.
+        passage: The passage of the first quote.
+    """
+    asks = _ASKS_FOR_HOURS.search(query[:_MAX_QUESTION])
+    return bool(asks) and lacks_thing(query, text[:_MAX_TEXT], passage, _WORDS_OF_HOURS)

@@ -2,8 +2,12 @@
 
 import pytest
 
-from rag.pipeline.answering.quote_checks.missing_facts.times_and_weights import lacks_time_or_weight
+from rag.pipeline.answering.quote_checks.missing_facts.times_and_weights import (
+    lacks_time_or_weight,
+    may_be_hours_of_other_thing,
+)
 from tests.support.checks.growth import takes_linear_time
+from tests.support.passages import passage
 
 TIME, WEIGHT = "At what time does the boat leave?", "How much does the drum weigh?"
 
@@ -68,11 +72,33 @@ def test_quotes_that_may_have_it(question: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "lang", "expected"),
+    [
+        ("What time does the sauna close?", "The pool closes at 8 pm.", "en", True),
+        ("sauna opening hours", "Pool: 8 to 18", "en", True),
+        ("Um wie viel Uhr wird die Tonne geleert?", "Der Hof öffnet um 8 Uhr.", "de", True),
+        ("À quelle heure ferme le sauna ?", "La piscine ferme à 20 heures.", "fr", True),
+        ("¿A qué hora cierra la sauna?", "La piscina cierra a las 20 horas.", "es", True),
+        ("What time does the pool close?", "The pool closes at 8 pm.", "en", False),
+        ("When does the sauna close?", "The pool closes at 8 pm.", "en", False),
+        ("For what time does the sauna keep warm?", "An hour at most.", "en", False),
+        ("My mother comes. What time does the sauna close?", "The pool closes at 8 pm.", "en", False),
+        ("What does the sauna have?", "Pool: 8 to 18", "en", False),
+    ],
+)
+def test_hours_of_a_thing_that_the_passage_lacks(question: str, text: str, lang: str, *, expected: bool) -> None:
+    assert may_be_hours_of_other_thing(question, text, passage(text, lang=lang)) is expected
+
+
+@pytest.mark.parametrize(
     "part", ["what time ", "how much does ", "12 ", "12 - ", "at ", "1", "h", "a", "alle ", "alle 1", "dopo le "]
 )
 def test_they_are_found_in_linear_time(part: str) -> None:
+    boat = passage("The boat leaves at 9.")
+
     def find(text: str) -> None:
         lacks_time_or_weight(text, "")
         lacks_time_or_weight(f"{TIME} {WEIGHT}", text)
+        may_be_hours_of_other_thing(text, text, boat)
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
