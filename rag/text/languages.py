@@ -31,6 +31,13 @@ portuguese pt por      romanian ro ron rum    russian ru rus         serbian sr 
 spanish es spa         swedish sv swe         tamil ta tam           turkish tr tur         yiddish yi yid
 """
 _ONLY_IN_SNOWBALL = frozenset({"czech", "esperanto", "persian", "polish", "sesotho"})
+# Names of languages without an algorithm for stems.
+_OTHER_NAMES = {"ja": "japanese", "ko": "korean", "th": "thai", "zh": "chinese"}
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
+    "\U00020000-\U0003ffff"
+)
 # Longer words are names of languages.
 _MAX_CODE_LETTERS = 3
 
@@ -45,6 +52,15 @@ _loading = threading.Lock()
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOT_A_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
 _ISO_639_1 = re.compile(r"[a-z]{2}")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_LETTER = re.compile(r"[^\W\d_]")
+# Scripts of one language. Chinese texts have a few Kana in names.
+_SCRIPTS = {
+    "ja": re.compile("[\u3041-\u30fa\uff66-\uff9d]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "th": re.compile("[\u0e01-\u0e4e]"),
+}
+_MIN_SHARE_OF_SCRIPT = 0.1
 
 
 def detect_language(text: DocumentText) -> str:
@@ -55,7 +71,10 @@ def detect_language(text: DocumentText) -> str:
     Returns:
         A code of ISO 639-1; empty if the text is too short or too mixed.
     """
-    words = _words(_sample(text))
+    sample = _sample(text)
+    if lang := _language_of_script(sample):
+        return lang
+    words = _words(sample)
     if not words:
         return ""
     code, probability = identifier().classify(words)
@@ -95,9 +114,39 @@ def snowball_algorithm(lang: str) -> str:
     return _name(lang)
 
 
+def language_name(lang: str) -> str:
+    """Return the English name of a document's language in small letters; empty if it is unknown."""
+    return _name(lang) or _OTHER_NAMES.get(lang.strip().lower()[:2], "")
+
+
+def is_mostly_unspaced(text: str) -> bool:
+    """Return whether at least half of a text's letters are of scripts without spaces between words."""
+    if text.isascii():
+        return False
+    unspaced = sum(map(len, _UNSPACED_RUN.findall(text)))
+    return unspaced > 0 and 2 * unspaced >= len(_LETTER.findall(text))
+
+
+def _language_of_script(text: str) -> str:
+    """Return the language of a text whose script has only one; empty for other texts."""
+    if text.isascii():
+        return ""
+    counts = {lang: len(letter.findall(text)) for lang, letter in _SCRIPTS.items()}
+    lang = max(counts, key=lambda lang: counts[lang])
+    return lang if counts[lang] and counts[lang] >= _MIN_SHARE_OF_SCRIPT * len(_LETTER.findall(text)) else ""
+
+
 def _words(text: str) -> str:
-    """Return the words of a text, without code, numbers and addresses."""
-    words = [word for word in _CODE_BLOCK.sub("", text).split() if not _NOT_A_WORD.search(word)]
+    """Return the words of a text, without code, numbers and addresses.
+
+    Where words have no spaces between them, a number is beside them: "2026年".
+    """
+    words = []
+    for word in _CODE_BLOCK.sub("", text).split():
+        if not _NOT_A_WORD.search(word):
+            words.append(word)
+        elif not word.isascii():
+            words += _UNSPACED_RUN.findall(word)
     # JSON can contain lone surrogates, which cannot be encoded.
     return " ".join(words).encode(errors="ignore").decode()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from .function_words import FUNCTION_WORDS
-from .languages import compare_languages, detect_language, snowball_algorithm
+from .languages import compare_languages, detect_language, is_mostly_unspaced, language_name, snowball_algorithm
 
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
@@ -24,6 +24,12 @@ _MIN_SHARE_OF_LIKELIEST = 0.5
 # they are function words.
 _WORD = re.compile(r"(?<![\w#+])[^\W\d_]+(?!\w)(?<!\b\w(?=[-#+/]))(?<![-#+/'’]\w(?!\w))")
 _LETTER = re.compile(r"[^\W\d_]")
+# Not the Cyrillic and Arabic letters that other languages have: і, ї, є, ў, ј, љ, њ; پ, چ, گ, ی, ک, ٹ, ڑ, ے.
+_MAIN_LANGUAGES = {
+    "russian": re.compile(r"\A(?!.*[іїєґўђјљњћџѓќ])(?=.*[а-яё])", re.IGNORECASE | re.DOTALL),
+    "arabic": re.compile(r"\A(?!.*[پچژگیکٹڈڑےھہ])(?=.*[ء-ي])", re.DOTALL),
+}
+_HAN = re.compile(r"[\u3400-\u9fff]+")
 # Each function word → the languages that have it.
 _LANGUAGES_BY_WORD = {
     word: [name for name, listed in FUNCTION_WORDS.items() if word in listed]
@@ -73,7 +79,10 @@ def name_language(question: str) -> str:
     if highest and len(best) == 1:
         return best[0]
     codes = [code for code in _MODEL_LANGUAGES if highest and snowball_algorithm(code) in best]
-    return snowball_algorithm(detect_language(question) or _likeliest_language(question, codes or _MODEL_LANGUAGES))
+    code = detect_language(question) or _likeliest_language(question, codes or _MODEL_LANGUAGES)
+    if code in ("zh", "") and (han := "".join(_HAN.findall(question))):
+        return "japanese" if _is_only_japanese(han) else "chinese"
+    return language_name(code) or _main_language_of_script(question)
 
 
 def query_language(text: str, langs: Sequence[str]) -> str:
@@ -114,6 +123,24 @@ def is_foreign(lang: str) -> bool:
     return lang in FOREIGN_LANGUAGES
 
 
+def _main_language_of_script(question: str) -> str:
+    """Return the name of the language of the multilingual model that is written like the question; empty if unclear."""
+    return next((name for name, letters in _MAIN_LANGUAGES.items() if letters.search(question)), "")
+
+
+def _is_only_japanese(han: str) -> bool:
+    """Return whether some Chinese characters are Japanese ones, which Chinese does not have, simplified or not."""
+    return _is_encodable(han, "shift_jis") and not (_is_encodable(han, "gb2312") or _is_encodable(han, "big5"))
+
+
+def _is_encodable(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _likeliest_language(text: str, codes: Sequence[str]) -> str:
     """Return the code of the most probable language; empty if none is as probable as all others together."""
     shares = compare_languages(text, codes)
@@ -141,6 +168,8 @@ def _find_words(text: str) -> list[str]:
 
 def _has_english_words(text: str) -> bool | None:
     """Return whether the letters and function words of a text are English; None if they do not show it."""
+    if is_mostly_unspaced(text):
+        return False
     words = _find_words(text)
     letters = "".join(words)
     if sum(not character.isascii() for character in letters) > len(letters) / 2:

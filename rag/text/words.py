@@ -36,13 +36,8 @@ _ASCII_WORDS_WITH_APOSTROPHES = bytes(code if code == ord("'") else _ASCII_WORDS
 _UNMARKED_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _UNMARKED_WORD_WITHOUT_APOSTROPHE = re.compile(r"[^\W_]+")
 _MARK = re.compile(f"[{_MARKS}\u200c\u200d]")
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
-    "\U00020000-\U0003ffff"
-)
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_IS_UNSPACED = re.compile(f"[{languages.UNSPACED}]")
+_RUNS = re.compile(f"[{languages.UNSPACED}]+|[^{languages.UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Languages whose compounds are one word, and the lengths of the parts of one. Shorter ones are in other words, too.

@@ -114,6 +114,19 @@ def test_code_urls_and_numbers_are_ignored() -> None:
     assert languages.detect_language(noise * 3 + PARAGRAPHS["de"][0]) == "de"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("秋季展览定于2026年10月17日在市文化馆举行，报名截止日期为9月20日。", "zh"),
+        ("年卡,每年,5600,含免费素烧\n月卡,每月,680,有效期30天,不得转借他人", "zh"),
+        ("工事は9月7日に始まり、10月末に終わる。", "ja"), ("トイレ", "ja"), ("회의실 3층", "ko"), ("ชั้น 2 อาคาร", "th"),
+        ("The shop Lawson (ローソン) is open at night, and the staff speak English.", "en"),
+    ],
+)  # fmt: skip
+def test_numbers_beside_words_without_spaces_hide_no_language(text: str, expected: str) -> None:
+    assert languages.detect_language(text) == expected
+
+
 def test_a_long_text_is_sampled_in_several_places() -> None:
     title_page = "ISBN 4711-0815 / 2024\n" * 300
     assert languages.detect_language(title_page + " ".join(PARAGRAPHS["fr"]) * 5_000) == "fr"
@@ -141,6 +154,26 @@ def test_unknown_languages_use_the_simple_configuration(lang: str) -> None:
 
 def test_polish_exists_only_in_snowball() -> None:
     assert (languages.text_search_config("pl"), languages.snowball_algorithm("pl")) == ("simple", "polish")
+
+
+def test_names_of_languages_without_stems() -> None:
+    names = {lang: languages.language_name(lang) for lang in ("zh-Hans", "ja", "ko", "th", "de", "xx", "")}
+    assert names == {
+        "zh-Hans": "chinese",
+        "ja": "japanese",
+        "ko": "korean",
+        "th": "thai",
+        "de": "german",
+        "xx": "",
+        "": "",
+    }
+
+
+def test_texts_without_spaces_between_words() -> None:
+    for text in ("2025年展览", "Wi-Fiのパスワード", "ชั้น 2"):
+        assert languages.is_mostly_unspaced(text)
+    for text in ("", "42", "How is 漢字 written?", "주차 요금", "Кто"):
+        assert not languages.is_mostly_unspaced(text)
 
 
 def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:

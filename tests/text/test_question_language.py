@@ -33,6 +33,7 @@ def test_english_and_unclear_questions(question: str) -> None:
         "Qui paie le voyage ?", "tarif piscine enfant", "carte annuelle prix", "horaires sauna", "Passwort ändern",
         "Drucker Störung", "gastos envío Canarias", "gastos de envio Canarias", "Hund abmelden wie", "prix du billet",
         "WO IST DER EINGANG", "precio entrada niños", "vacaciones",
+        "2025年秋季展览在哪里举行？", "10月は何時に閉まりますか。", "Wi-Fi的密码是什么？",
         "通知期有多长？", "كم مدة فترة الإشعار؟", "Кто оплачивает поездку?", "休暇は何日ですか",
     ],
 )  # fmt: skip
@@ -62,7 +63,11 @@ def test_function_words_of_a_clear_foreign_question() -> None:
         ("Wer hat das gebaut?", "german"), ("Qui paie le voyage ?", "french"), ("¿Quién paga el viaje?", "spanish"),
         ("Qui dirige le centre ?", "french"), ("gastos envío Canarias", "spanish"), ("Wartung Kosten", "german"),
         ("föräldraledighet", "swedish"), ("Ανανέωση διαβατηρίου", "greek"), ("szabadság napok", "hungarian"),
-        ("Кто оплачивает поездку?", "russian"), ("Who pays?", "english"), ("休暇は何日ですか", ""), ("", ""),
+        ("Кто оплачивает поездку?", "russian"), ("Who pays?", "english"), ("", ""),
+        ("休暇は何日ですか", "japanese"), ("鍵 再発行 手数料", "japanese"), ("年卡多少钱？", "chinese"),
+        ("通知期 多長", "chinese"), ("2025年展览在哪里？", "chinese"), ("주차 요금은 얼마입니까?", "korean"),
+        ("ที่จอดรถ ราคา", "thai"),
+        ("скидка студентам", "russian"), ("متى يصل البريد؟", "arabic"),
     ],
 )  # fmt: skip
 def test_the_name_of_a_language(question: str, expected: str) -> None:
