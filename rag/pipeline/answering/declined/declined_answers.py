@@ -33,7 +33,8 @@ def decline(query: str, grounding: Grounding, closest: str, heading_similarity: 
     if not (is_unclear and closest):
         return say_no_answer(query, grounding, NOT_GROUNDED, closest=closest)
     gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
-    text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
+    sentences = sentences_for(query)
+    text = sentences.space.join(filter(None, (sentences.unclear, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
@@ -56,7 +57,8 @@ def postpone(query: str, grounding: Grounding) -> Answer:
 
 def say_no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
     """Return the statement that no answer was found, with the gaps and the closest passage."""
-    text = " ".join(filter(None, (sentences_for(query).no_answer, describe_gaps(query, grounding.gaps), closest)))
+    sentences = sentences_for(query)
+    text = sentences.space.join(filter(None, (sentences.no_answer, describe_gaps(query, grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
@@ -71,8 +73,9 @@ def describe_closest(query: str, context: Context) -> str:
     heading = plain_heading(quotes[0].heading) or next(iter(passage.headings[-1:]), "")
     where = " › ".join(" ".join(part.split()) for part in dict.fromkeys((passage.title, heading)) if part)
     where = end_directions(disable_pictures(where))
-    space = "\n" if quotes[0].is_block else " "
-    return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
+    sentences = sentences_for(query)
+    space = "\n" if quotes[0].is_block else sentences.space
+    return f"{sentences.closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
 
 
 def describe_gaps_of_quotes(query: str, grounding: Grounding, quotes: Sequence[Citation]) -> str:
@@ -84,4 +87,5 @@ def describe_gaps_of_quotes(query: str, grounding: Grounding, quotes: Sequence[C
 
 def describe_gaps(query: str, gaps: Sequence[str]) -> str:
     """Return a sentence in the language of the question that names its gaps; empty without gaps."""
-    return sentences_for(query).gaps.format(gaps=", ".join(gaps[:_MAX_LISTED_GAPS])) if gaps else ""
+    sentences = sentences_for(query)
+    return sentences.gaps.format(gaps=sentences.comma.join(gaps[:_MAX_LISTED_GAPS])) if gaps else ""

@@ -27,6 +27,8 @@ class Sentences:
         gaps: Introduces the words of the question that no passage has.
         closest: Introduces the closest passage, by its document and heading.
         pending: Nothing was found, and the sources are being embedded for questions that are not English.
+        comma: What is between two gaps.
+        space: What is between two sentences.
     """
 
     no_answer: str
@@ -36,6 +38,8 @@ class Sentences:
     gaps: str
     closest: str
     pending: str
+    comma: str = ", "
+    space: str = " "
 
 
 ENGLISH = Sentences(
@@ -106,6 +110,83 @@ _OTHERS = {
         gaps="De gevonden passages vermelden niet: {gaps}.",
         closest="Het dichtst in de buurt komt de passage in ‘{where}’:",
         pending="De documenten worden voorbereid op vragen in deze taal. Stel de vraag over enkele minuten opnieuw.",
+    ),
+    "polish": Sentences(
+        no_answer="W źródłach nie znaleziono odpowiedzi na to pytanie.",
+        unclear="Żaden fragment nie odpowiada jednoznacznie na to pytanie.",
+        agent_found_nothing="W źródłach nie znaleziono niczego, co odpowiada na to pytanie.",
+        chat_found_nothing="W źródłach nie znaleziono niczego na ten temat.",
+        gaps="Znalezione fragmenty nie wspominają o: {gaps}.",
+        closest="Najbliższy fragment znajduje się w „{where}”:",
+        pending="Dokumenty są przygotowywane do pytań w tym języku. Proszę zapytać ponownie za kilka minut.",
+    ),
+    "turkish": Sentences(
+        no_answer="Kaynaklarda bu sorunun cevabı bulunamadı.",
+        unclear="Hiçbir bölüm bu soruyu açıkça cevaplamıyor.",
+        agent_found_nothing="Kaynaklarda bu soruyu cevaplayan bir şey bulunamadı.",
+        chat_found_nothing="Kaynaklarda bu konuda bir şey bulunamadı.",
+        gaps="Bulunan bölümlerde şunlar geçmiyor: {gaps}.",
+        closest="En yakın bölüm “{where}” içindedir:",
+        pending="Belgeler bu dildeki sorular için hazırlanıyor. Lütfen birkaç dakika sonra tekrar sorun.",
+    ),
+    "russian": Sentences(
+        no_answer="В источниках не найден ответ на этот вопрос.",
+        unclear="Ни один фрагмент не отвечает на этот вопрос однозначно.",
+        agent_found_nothing="В источниках не найдено ничего, что отвечает на этот вопрос.",
+        chat_found_nothing="В источниках ничего не найдено по этому вопросу.",
+        gaps="В найденных фрагментах не упоминается: {gaps}.",
+        closest="Ближе всего фрагмент в «{where}»:",
+        pending="Документы подготавливаются для вопросов на этом языке. Повторите вопрос через несколько минут.",
+    ),
+    "arabic": Sentences(
+        no_answer="لم يُعثر في المصادر على إجابة عن هذا السؤال.",
+        unclear="لا يوجد مقطع يجيب عن هذا السؤال بوضوح.",
+        agent_found_nothing="لم يُعثر في المصادر على ما يجيب عن هذا السؤال.",
+        chat_found_nothing="لم يُعثر في المصادر على شيء عن هذا السؤال.",
+        gaps="لا تذكر المقاطع التي عُثر عليها: {gaps}.",
+        closest="أقرب مقطع موجود في «{where}»:",
+        pending="يجري إعداد المستندات للأسئلة بهذه اللغة. يُرجى إعادة السؤال بعد بضع دقائق.",
+        comma="، ",
+    ),
+    "chinese": Sentences(
+        no_answer="在资料中没有找到这个问题的答案。",
+        unclear="没有段落明确回答这个问题。",
+        agent_found_nothing="在资料中没有找到能回答这个问题的内容。",
+        chat_found_nothing="在资料中没有找到与这个问题有关的内容。",
+        gaps="找到的段落没有提到：{gaps}。",
+        closest="最接近的段落在“{where}”中：",
+        pending="正在为这种语言的问题准备文档。请几分钟后再问一次。",
+        comma="、",
+        space="",
+    ),
+    "japanese": Sentences(
+        no_answer="この質問への答えは資料の中に見つかりませんでした。",
+        unclear="この質問に明確に答える箇所はありません。",
+        agent_found_nothing="この質問に答える内容は資料の中に見つかりませんでした。",
+        chat_found_nothing="この質問に関する内容は資料の中に見つかりませんでした。",
+        gaps="見つかった箇所には次の語がありません：{gaps}。",
+        closest="最も近い箇所は「{where}」にあります：",
+        pending="この言語での質問のために文書を準備しています。数分後にもう一度質問してください。",
+        comma="、",
+        space="",
+    ),
+    "korean": Sentences(
+        no_answer="자료에서 이 질문에 대한 답을 찾지 못했습니다.",
+        unclear="이 질문에 명확하게 답하는 부분이 없습니다.",
+        agent_found_nothing="자료에서 이 질문에 답하는 내용을 찾지 못했습니다.",
+        chat_found_nothing="자료에서 이 질문에 관한 내용을 찾지 못했습니다.",
+        gaps="찾은 부분에는 다음 말이 없습니다: {gaps}.",
+        closest="가장 가까운 부분은 “{where}”에 있습니다:",
+        pending="이 언어로 된 질문을 위해 문서를 준비하고 있습니다. 몇 분 후에 다시 질문해 주세요.",
+    ),
+    "thai": Sentences(
+        no_answer="ไม่พบคำตอบของคำถามนี้ในแหล่งข้อมูล",
+        unclear="ไม่มีข้อความใดที่ตอบคำถามนี้อย่างชัดเจน",
+        agent_found_nothing="ไม่พบสิ่งที่ตอบคำถามนี้ในแหล่งข้อมูล",
+        chat_found_nothing="ไม่พบข้อมูลเกี่ยวกับคำถามนี้ในแหล่งข้อมูล",
+        gaps="ข้อความที่พบไม่ได้กล่าวถึง: {gaps}",
+        closest="ข้อความที่ใกล้เคียงที่สุดอยู่ใน “{where}”:",
+        pending="กำลังเตรียมเอกสารสำหรับคำถามในภาษานี้ โปรดถามอีกครั้งในอีกไม่กี่นาที",
     ),
 }
 
