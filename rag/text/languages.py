@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.conf import settings
 
+from rag.text.sentences.unspaced_scripts import UNSPACED_RUN
 from rag.types import DocumentText
 from ragsite.cache.prepared_folders import prepared_folder
 
@@ -33,11 +34,6 @@ spanish es spa         swedish sv swe         tamil ta tam           turkish tr 
 _ONLY_IN_SNOWBALL = frozenset({"czech", "esperanto", "persian", "polish", "sesotho"})
 # Names of languages without an algorithm for stems.
 _OTHER_NAMES = {"ja": "japanese", "ko": "korean", "th": "thai", "zh": "chinese"}
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
-    "\U00020000-\U0003ffff"
-)
 # Longer words are names of languages.
 _MAX_CODE_LETTERS = 3
 
@@ -52,7 +48,6 @@ _loading = threading.Lock()
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOT_A_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
 _ISO_639_1 = re.compile(r"[a-z]{2}")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _LETTER = re.compile(r"[^\W\d_]")
 # Scripts of one language. Chinese texts have a few Kana in names.
 _SCRIPTS = {
@@ -119,14 +114,6 @@ def language_name(lang: str) -> str:
     return _name(lang) or _OTHER_NAMES.get(lang.strip().lower()[:2], "")
 
 
-def is_mostly_unspaced(text: str) -> bool:
-    """Return whether at least half of a text's letters are of scripts without spaces between words."""
-    if text.isascii():
-        return False
-    unspaced = sum(map(len, _UNSPACED_RUN.findall(text)))
-    return unspaced > 0 and 2 * unspaced >= len(_LETTER.findall(text))
-
-
 def _language_of_script(text: str) -> str:
     """Return the language of a text whose script has only one; empty for other texts."""
     if text.isascii():
@@ -146,7 +133,7 @@ def _words(text: str) -> str:
         if not _NOT_A_WORD.search(word):
             words.append(word)
         elif not word.isascii():
-            words += _UNSPACED_RUN.findall(word)
+            words += UNSPACED_RUN.findall(word)
     # JSON can contain lone surrogates, which cannot be encoded.
     return " ".join(words).encode(errors="ignore").decode()
 

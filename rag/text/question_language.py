@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from .function_words import FUNCTION_WORDS
-from .languages import compare_languages, detect_language, is_mostly_unspaced, language_name, snowball_algorithm
+from .languages import compare_languages, detect_language, language_name, snowball_algorithm
+from .sentences.unspaced_scripts import is_mostly_unspaced
 
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")

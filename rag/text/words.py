@@ -19,6 +19,7 @@ import snowballstemmer
 from . import languages
 from .function_words import FUNCTION_WORDS
 from .irregular_words import basic_form
+from .sentences.unspaced_scripts import UNSPACED
 
 # Combining marks (vowel signs and the like), which are part of words in many scripts but not of `\w`; so are joiners.
 _MARKS = "".join(
@@ -36,8 +37,8 @@ _ASCII_WORDS_WITH_APOSTROPHES = bytes(code if code == ord("'") else _ASCII_WORDS
 _UNMARKED_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _UNMARKED_WORD_WITHOUT_APOSTROPHE = re.compile(r"[^\W_]+")
 _MARK = re.compile(f"[{_MARKS}\u200c\u200d]")
-_IS_UNSPACED = re.compile(f"[{languages.UNSPACED}]")
-_RUNS = re.compile(f"[{languages.UNSPACED}]+|[^{languages.UNSPACED}]+")
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Languages whose compounds are one word, and the lengths of the parts of one. Shorter ones are in other words, too.

@@ -14,6 +14,7 @@ from django.db import connection
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from rag.text import languages
+from rag.text.sentences.unspaced_scripts import is_mostly_unspaced
 
 FOLDER = f"py3langid.{importlib.metadata.version('py3langid')}"
 PARAGRAPHS = {
@@ -171,9 +172,9 @@ def test_names_of_languages_without_stems() -> None:
 
 def test_texts_without_spaces_between_words() -> None:
     for text in ("2025年展览", "Wi-Fiのパスワード", "ชั้น 2"):
-        assert languages.is_mostly_unspaced(text)
+        assert is_mostly_unspaced(text)
     for text in ("", "42", "How is 漢字 written?", "주차 요금", "Кто"):
-        assert not languages.is_mostly_unspaced(text)
+        assert not is_mostly_unspaced(text)
 
 
 def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:

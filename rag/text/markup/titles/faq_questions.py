@@ -6,35 +6,58 @@ Many help pages, leaflets and mails are written like this. Each question is the 
 import re
 from collections.abc import Iterator, Sequence
 
-QUESTION_ENDINGS = ("?", "？", "؟")
+from rag.text.sentences.unspaced_scripts import is_mostly_unspaced
+
+# Japanese questions end with a particle.
+QUESTION_ENDINGS = ("?", "？", "؟", "か。")
 # A long question with a label is wrapped.
 MAX_QUESTION_LINES = 3
-# The labels of questions, and those that their answers may have, in seven languages.
+# The labels of questions, and those that their answers may have.
 _ANSWER_LABELS = {
     "Q": "A|R",
     "Question": "Answer|Réponse|A",
     "F": "A",
     "Frage": "Antwort|A",
-    "P": "R",
+    "P": "R|O",
     "Pregunta": "Respuesta|R",
     "D": "R",
     "Domanda": "Risposta|R",
     "Pergunta": "Resposta|R",
     "V": "A",
     "Vraag": "Antwoord|A",
+    "Pytanie": "Odpowiedź|O",
+    "Soru": "Cevap|Yanıt|C",
+    "S": "C",
+    "Вопрос": "Ответ|О",
+    "В": "О",
+    "السؤال": "الجواب|الإجابة|ج",
+    "سؤال": "جواب|إجابة|ج",
+    "س": "ج",
+    "问题": "回答|答案|答",
+    "問題": "回答|答案|答",
+    "问": "答",
+    "問": "答",
+    "質問": "回答|答え|答",
+    "Ｑ": "Ａ",
+    "질문": "답변|대답|답",
+    "문": "답",
 }
 # Other single letters are also labels of phones, dates, decisions and people, so these need a question mark.
-_CLEAR_LABELS = frozenset(label for label in _ANSWER_LABELS if len(label) > 1 or label == "Q")
-# A number may follow, and marks of emphasis may surround both. A point is enough after a number.
-_LABEL_END = r"[ ]?\d{0,3}[ ]?\*{0,3}(?:[:：]|(?<=\d)[.)])\*{0,3}(?:[ \t]+|\Z)"
+_CLEAR_LABELS = frozenset(label for label in _ANSWER_LABELS if len(label) > 1 or label in "QＱ问問문")
+# A number may follow, and marks of emphasis may surround both. A point is enough after a number. No space is behind a
+# wide colon, nor behind a colon that follows a Chinese character.
+_LABEL_END = (
+    r"[ ]?\d{0,3}[ ]?\*{0,3}(?:(?:：|(?<=\d)．|(?<=[\u3040-\u9fff]):)\*{0,3}[ \t\u3000]*"
+    r"|(?::|(?<=\d)[.)])\*{0,3}(?:[ \t]+|\Z))"
+)
 _QUESTION = re.compile(rf"\*{{0,3}}(?P<label>{'|'.join(_ANSWER_LABELS)})(?P<end>{_LABEL_END})(?=\S)")
 _ANSWERS = {label: re.compile(rf"\*{{0,3}}(?:{answers}){_LABEL_END}") for label, answers in _ANSWER_LABELS.items()}
 # Fewer different ones may be anything.
 _MIN_QUESTIONS = 3
 # A line without a label that says something before it asks is the beginning of a paragraph.
-_STATEMENT_END = re.compile(r"[.!。！][\"'”’)]*\s")
+_STATEMENT_END = re.compile(r"[.!][\"'”’)]*\s|[。！](?=.)")
 _MAX_TITLE_CHARACTERS = 200
-_MIN_ANSWER_WORDS = 3
+_MIN_ANSWER_WORDS, _MIN_ANSWER_CHARACTERS = 3, 6
 # Lines that are indented more are code.
 _MAX_INDENT = 3
 
@@ -62,7 +85,7 @@ def is_labelled_question(text: str) -> bool:
     label = _QUESTION.match(text)
     if not label:
         return False
-    is_clear = label["label"] in _CLEAR_LABELS and label["end"].strip("* \t").endswith((":", "："))
+    is_clear = label["label"] in _CLEAR_LABELS and label["end"].strip("* \t\u3000").endswith((":", "："))
     return is_clear or text.rstrip("* ").endswith(QUESTION_ENDINGS)
 
 
@@ -124,13 +147,15 @@ def _is_above_answer(lines: Sequence[str], number: int) -> bool:
     if not line.endswith(QUESTION_ENDINGS) or (number and lines[number - 1].strip()):
         return False
     below = "".join(lines[number + 1 : number + 2]).strip()
-    is_title = line.lstrip("*¿")[:1].isupper() and len(line) <= _MAX_TITLE_CHARACTERS
+    first = line.lstrip("*¿")[:1]
+    is_title = first.isalpha() and not first.islower() and len(line) <= _MAX_TITLE_CHARACTERS
     return is_title and not _STATEMENT_END.search(line) and _is_text(below)
 
 
 def _is_text(line: str) -> bool:
     """Return whether a line is a text of its own, not the entry of a form or another question."""
-    has_words = len(line.split()) >= _MIN_ANSWER_WORDS
+    is_unspaced = len(line) >= _MIN_ANSWER_CHARACTERS and is_mostly_unspaced(line)
+    has_words = is_unspaced or len(line.split()) >= _MIN_ANSWER_WORDS
     return line[:1].isalnum() and has_words and not line.endswith(QUESTION_ENDINGS)
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from rag.text.markup.titles.faq_questions import find_question_lines
 from tests.support.passages import answer, passage
 
 FAQ = """\
@@ -61,6 +62,43 @@ def test_labels_of_a_wrapped_question_and_of_a_bold_answer_are_removed() -> None
     assert answer("Where is the café?", bold) == "R. Miller runs it on the upper deck. [1]"
     label = passage(FAQ.replace("A:", "**A:**").replace("runs it", "runs **it**"))
     assert answer("Where is the café?", label) == "R. Miller runs **it** on the upper deck. [1]"
+
+
+OTHER_SCRIPTS = {
+    "ru": ("Вопрос: Где хранят вещи?", "Ответ: В здании есть камера.", "Вопрос: Есть ли скидки?", "Ответ: Нет."),
+    "zh": ("问：可以邮寄作品吗？", "答：省外运费为40元。", "问：哪里可以停车？", "答：在地下车库。"),
+    "zh-Hant": ("問題：可以郵寄嗎？", "回答:省外運費為40元。", "問題：哪裡可以停車？", "答案：在地下車庫。"),
+    "ja": ("質問：犬は入れますか。", "回答：犬は休憩所まで入れます。", "質問：鍵がない。", "答え：再発行できます。"),
+    "ar": ("س: أين كبائن الهاتف؟", "ج: كبائن الهاتف في الطابق الثاني.", "س: متى يصل البريد؟", "ج: يصل ظهرًا."),
+    "ko": (
+        "질문: 주차장이 있습니까?",
+        "답변: 주차장은 북문 앞에 있습니다.",
+        "질문: 열쇠를 잃었다.",
+        "답변: 다시 줍니다.",
+    ),
+    "pl": (
+        "Pytanie: Gdzie jest parking?",
+        "Odpowiedź: Parking jest za halą.",
+        "Pytanie: Jest zniżka?",
+        "Odpowiedź: Nie.",
+    ),
+    "tr": ("Soru: Otopark nerede?", "Cevap: Otopark salonun arkasında.", "Soru: İndirim var mı?", "Yanıt: Hayır."),
+}
+
+
+@pytest.mark.parametrize("lang", OTHER_SCRIPTS)
+def test_labels_of_other_languages_are_removed(lang: str) -> None:
+    question, reply, other_question, other_reply = OTHER_SCRIPTS[lang]
+    text = f"{question}\n{reply}\n\n{other_question}\n{other_reply}"
+    title, expected = (re.split("[:：] ?", line, maxsplit=1)[1] for line in (question, reply))
+    assert answer(title, passage(text, lang=lang)) == f"{expected} [1]"
+
+
+@pytest.mark.parametrize("lang", ["ar", "ja", "ru", "zh"])
+def test_questions_without_labels_in_other_scripts(lang: str) -> None:
+    text = "\n".join(re.split("[:：] ?", line, maxsplit=1)[1] for line in OTHER_SCRIPTS[lang][:2])
+    assert find_question_lines(text.splitlines()) == {0}
+    assert not find_question_lines([text.splitlines()[1], text.splitlines()[1]])
 
 
 LINES = """\
