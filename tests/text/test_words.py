@@ -11,8 +11,9 @@ from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.validation.validate import find_supporting_passages, validate_answer
 from rag.services.queries.agent import selected_text_passage
-from rag.text import question_language, words
+from rag.text import names, question_language, words
 from rag.types import Context, Passage
+from tests.support.checks.growth import takes_linear_time
 
 # Language, question, the passage that answers it, and one that shares only the question's function words.
 QUESTIONS = [
@@ -158,6 +159,29 @@ def test_parts_of_compounds_count_as_words(text: str, word: str, lang: str, is_f
 @example("the boys' 'n' o''clock 'tis it's x'''y '", "en")
 def test_texts_in_ascii_have_the_words_that_they_have_beside_another_letter(text: str, lang: str) -> None:
     assert words.split_words(f"{text} é", lang) == [*words.split_words(text, lang), "é"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2025年展览在哪里？", ["2025", "年展览在哪里"]),
+        ("農園のWi-Fiのパスワードは", ["農園の", "Wi-Fi", "の", "パスワード", "は"]),
+        ("地下车库B2层", ["地下车库", "B2", "层"]),
+        ("How is 漢字 1,204.50 written?", ["How", "is", "漢字", "1,204.50", "written"]),
+        ("Сколько стоит 5-й день?", ["Сколько", "стоит", "5-й", "день"]),
+    ],
+)
+def test_numbers_and_words_of_other_scripts_are_tokens_of_their_own(text: str, expected: list[str]) -> None:
+    tokens = list(names.find_tokens(text))
+    assert [token.text for token in tokens] == [text[token.start : token.end] for token in tokens] == expected
+
+
+@pytest.mark.parametrize("piece", ["ン", "年", "年ン", "2年", "a年ン2.", "1.2.年"])
+def test_tokens_are_found_in_linear_time(piece: str) -> None:
+    def text_of(length: int, attempt: int) -> str:
+        return piece * length + str(attempt)
+
+    assert takes_linear_time(lambda text: list(names.find_tokens(text)), text_of, 20_000)
 
 
 def test_more_words_than_are_kept_have_their_stems() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_clauses import asking_clauses
 from rag.text.languages import snowball_algorithm
-from rag.text.names import find_names
+from rag.text.names import find_names, find_tokens
 from rag.text.quantities.numbers import find_numbers, normalized_numbers
 from rag.text.question_language import foreign_function_words, is_english, is_foreign, name_language
 from rag.text.words import content_words, is_unspaced, match_stems, split_words, stem, stems, stems_among
@@ -29,7 +29,7 @@ _SERIES = (
     "|erreur|línea|sala|linea|binario|errore|linha|erro|lijn|spoor|zaal|lokaal"
 )
 _NAMED_SHORT_CODE = re.compile(rf"\b(?:{_SERIES}) ([a-z])(\d)(?![\w-])|(?<![\w-])([a-z])(\d) (?:\w+ )?(?:{_SERIES})\b")
-_TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
+_KATAKANA = re.compile(r"[\u30a1-\u30fe\uff66-\uff9f]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ def extract_query_parts(query: str, lang: str) -> tuple[QueryPart, ...]:
     # A question may be in a language other than the passages'.
     content = set(content_words(query, lang)) - foreign_function_words(query)
     parts: dict[str, QueryPart] = {}
-    for match in _TOKEN.finditer(query):
-        token = match.group()
+    for mention in find_tokens(query):
+        token = mention.text
         words = tuple(word for word in split_words(token, lang) if word in content or token[0].isdigit())
         if words:
-            part = QueryPart(token, match.start(), match.end(), match.start() in name_starts, words)
+            part = QueryPart(token, mention.start, mention.end, mention.start in name_starts, words)
             parts.setdefault(part.text.lower(), part)
     return tuple(parts.values())
 
@@ -105,7 +105,8 @@ def _min_words(part: QueryPart) -> float:
 def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[frozenset[QueryPart]]) -> tuple[str, ...]:
     """Return the parts that no passage mentions, with neighbours joined to phrases.
 
-    A name of several words is one unit: if no single passage mentions all of them, the whole name is a gap.
+    A name of several words is one unit: if no single passage mentions all of them, the whole name is a gap. Of texts
+    without spaces, which may be whole clauses, only Katakana are known to be words.
 
     Args:
         query: The question.
@@ -116,12 +117,16 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
         Phrases as they are written in the question.
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
-    missing = {part for part in parts if part not in covered_by_any and is_sought(part, query)}
+    missing = {part for part in parts if part not in covered_by_any and is_sought(part, query) and _is_word(part)}
     for phrase in _join_neighbours(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
     gaps = _join_neighbours(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
+
+
+def _is_word(part: QueryPart) -> bool:
+    return not is_unspaced(part.text) or bool(_KATAKANA.fullmatch(part.text))
 
 
 def asks_about_other_code(query: str, passages: Sequence[Passage]) -> bool:
@@ -214,7 +219,8 @@ def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         gap
         for gap in gaps
-        if any(word in names for word in _TOKEN.findall(gap)) or set(content_words(gap)) & words_of_uncovered_clauses
+        if any(token.text in names for token in find_tokens(gap))
+        or set(content_words(gap)) & words_of_uncovered_clauses
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from rag.text.languages import snowball_algorithm
-from rag.text.names import TOKEN, Mention
+from rag.text.names import Mention, find_tokens
 
 from .number_words import NUMBERS_BY_LANGUAGE
 from .quantity_words import MONTHS
@@ -33,9 +33,9 @@ _ENGLISH |= {month[:3]: str(value) for value, month in enumerate(MONTHS["english
 
 def find_numbers(text: str) -> Iterator[Mention]:
     """Yield the amounts, years and dates of a text in order."""
-    for match in TOKEN.finditer(text):
-        if match.group()[0].isdigit():
-            yield Mention(match.group(), match.start(), match.end())
+    for token in find_tokens(text):
+        if token.text[0].isdigit():
+            yield token
 
 
 def find_digits(text: str) -> frozenset[str]:

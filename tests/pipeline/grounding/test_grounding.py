@@ -39,6 +39,18 @@ def test_words_that_only_ask_are_no_gaps() -> None:
     assert assess_grounding("How long does the kettle boil, and what does E12 mean?", context).gaps == ("E12",)
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("2025年秋季展览在哪里举行？", "秋季展览在市文化馆举行。", ("2025",)),
+        ("迟到多久就不能进入？", "年卡为5600元。", ()),
+        ("農園のパスワードは何ですか。", "農園は7時に開きます。", ("パスワード",)),
+    ],
+)
+def test_whole_clauses_without_spaces_are_no_gaps(question: str, text: str, expected: tuple[str, ...]) -> None:
+    assert assess_grounding(question, Context("", (passage(text),), 0)).gaps == expected
+
+
 def test_names_and_numbers_are_evidence() -> None:
     with_name, without_name = (
         passage(f"{name} opened the copper mine in Ulm.", coverage=0.5) for name in ("M. Keller", "She")
