@@ -166,3 +166,24 @@ def test_roman_numbers_begin_items(marks: tuple[str, ...]) -> None:
     units = split_units("\n".join(f"{mark} tea" for mark in marks))
     assert [unit.kind for unit in units] == [UnitKind.ITEM] * 3
     assert unit_texts("mix. tea") == ["mix. tea"]
+
+
+def test_items_of_chinese_and_japanese_lists_have_no_space_behind_their_marks() -> None:
+    for marks in ("・・", "①②", "●●", ("（1）", "（2）"), ("（一）", "（二）"), ("1、", "2、")):
+        units = split_units("\n".join(f"{mark}请穿不怕脏的衣服" for mark in marks))
+        assert [unit.kind for unit in units] == [UnitKind.ITEM] * 2
+    assert [unit.kind for unit in split_units("一二三年级的学生")] == [UnitKind.SENTENCE]
+
+
+def test_wrapped_lines_without_spaces_are_joined() -> None:
+    lines = (
+        "更新を希望する者は、一月三十一日までに更新届を管理事務所に提\n出しなければならない。",
+        "駐車場は十八台分です。",
+    )
+    assert unit_texts("".join(lines), "ja") == list(lines)
+    assert unit_texts("春节期间休息\n国庆节照常开放", "zh") == ["春节期间休息", "国庆节照常开放"]
+
+
+def test_lines_with_a_label_and_a_wide_colon_are_on_their_own() -> None:
+    text = "日時：2026年5月16日の午後二時から農園の会議室で開催する予定である\n場所：農園の会議室"
+    assert unit_texts(text, "ja") == text.splitlines()

@@ -11,6 +11,7 @@ from rag.text.markup.titles.faq_questions import find_question_lines
 from rag.text.markup.titles.mail_headers import find_mail_headers
 
 from .split_sentences import quotable_sentence_spans
+from .unspaced_scripts import UNSPACED_RUN
 
 
 class UnitKind(enum.Enum):
@@ -60,7 +61,7 @@ class _Line:
 
 
 # "Decision: ...", "Summer (May to July): ...": each such line of a form, a letter or of minutes is on its own.
-LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}(?: \([^()\n]{1,40}\))?:\s+\S")
+LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}(?: \([^()\n]{1,40}\))?(?::\s+|：\s*)\S")
 # "3.1 The tenant pays the rent.": a clause of a contract, on its own like a paragraph.
 _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 # More than three tildes are the line below a heading of reStructuredText.
@@ -75,7 +76,9 @@ _COMMAND = re.compile(r"\$ \S")
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 # What an item of a list begins with: "-", "1.", "a)", "(iv)".
 ITEM_MARK = r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,5}|[IVX]{2,5})[.)])"
-_ITEM = re.compile(rf"{ITEM_MARK}\s+\S")
+# No space is behind marks of Chinese and Japanese lists: "・", "①", "（1）", "（一）", "1、".
+_WIDE_MARK = r"(?:[・●○■◆①-⑳]|（(?:\d{1,2}|[一二三四五六七八九十]{1,3})）|(?:\d{1,2}|[一二三四五六七八九十]{1,3})、)"
+_ITEM = re.compile(rf"{ITEM_MARK}\s+\S|{_WIDE_MARK}\s*\S")
 # A word between bars within a sentence is not a cell: reStructuredText marks replaced texts like this.
 # A row of a CSV file has the names of its columns: "fee: visa | amount: 5 €".
 _ROW = re.compile(
@@ -94,7 +97,9 @@ _FULL_WIDTH_SHARE = 0.85
 # Shorter lines count as wrapped only if the next one starts with a small letter, and very short ones never.
 _MIN_WRAPPED_CHARACTERS = 45
 _MIN_CONTINUED_CHARACTERS = 20
-_LINE_ENDINGS = ".!?:;"
+# Chinese and Japanese letters are twice as wide, and a line may end within a word.
+_MIN_WIDE_CHARACTERS = 25
+_LINE_ENDINGS = ".!?:;。！？：；"
 
 
 def split_units(text: str, lang: str = "") -> list[TextUnit]:
@@ -252,7 +257,8 @@ def _join_wrapped(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]
 
 def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> bool:
     """Return whether the sentence continues on the following line."""
-    if text[following.start].isupper() and LABEL.match(text, following.start, following.end):
+    is_beginning = text[following.start].isalpha() and not text[following.start].islower()
+    if is_beginning and LABEL.match(text, following.start, following.end):
         is_label = LABEL.match(text, line.start, line.end) or text[line.end - 1] in _LINE_ENDINGS
         return not is_label and _is_full(text, line, following, max_width)
     if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
@@ -262,6 +268,9 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
 
 def _is_full(text: str, line: _Line, following: _Line, max_width: int) -> bool:
     """Return whether the first word of the following line did not fit into a line."""
+    is_wide = text[line.end - 1] in "、，" or bool(UNSPACED_RUN.match(text, line.end - 1))
+    if is_wide and UNSPACED_RUN.match(text, following.start):
+        return line.length >= _MIN_WIDE_CHARACTERS and line.length + 1 > _FULL_WIDTH_SHARE * max_width
     next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]
     width_with_next_word = line.length + 1 + len(next_word)
     return line.length >= _MIN_WRAPPED_CHARACTERS and width_with_next_word > _FULL_WIDTH_SHARE * max_width

@@ -23,6 +23,10 @@ _HYPHENATION = re.compile(r"\u2010[ \t]*\n\s*")
 # A line that ends with a backslash is broken there.
 _LINE_BREAK = re.compile(r"\\[ \t]*(?:\n|\Z)")
 _QUOTATION_MARK = re.compile(r"^\s*(?:>\s*)+", re.MULTILINE)
+# Chinese and Japanese have no spaces behind their marks, nor between their words.
+_WIDE_MARKS = tuple("。！？；：，、」』）】")
+_WIDE = "[\u3001-\u30ff\u3400-\u9fff\uff01-\uff60]"
+_WRAPPED = re.compile(rf"(?<={_WIDE})[ \t]*\n\s*(?={_WIDE})")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
 
 
@@ -40,14 +44,20 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
         if format_citation and not quote.continues:
             separator = "\n" if rendered.endswith(("```", "~~~")) else " "
             rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
-        text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
+        text += ("\n" if quote.is_block or previous_is_block else _space_behind(text)) + rendered if text else rendered
         previous_is_block = quote.is_block
     return pictures.keep_pictures_in_code(text, to_html=to_html)
 
 
 def _with_question(quote: Quote) -> str:
-    question, separator = _readable(quote.question), "\n" if quote.is_block else " "
+    question = _readable(quote.question)
+    separator = "\n" if quote.is_block else _space_behind(question)
     return f"{question}{separator}{quote.text}" if question else quote.text
+
+
+def _space_behind(text: str) -> str:
+    """Return what is between a text and the sentence that follows it."""
+    return "" if text.endswith(_WIDE_MARKS) else " "
 
 
 def plain_heading(heading: str) -> str:
@@ -74,7 +84,7 @@ def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: boo
             lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
             # The text of a link may be on several lines.
-            lines[-1] = _without_links_and_pictures(f"{lines[-1]} {rendered}")
+            lines[-1] = _without_links_and_pictures(f"{lines[-1]}{_space_behind(lines[-1])}{rendered}")
         else:
             lines.append(rendered)
         previous_block = part.block
@@ -115,7 +125,7 @@ def _render_part(structure: PassageStructure, index: int) -> str:
 
 def _plain(structure: PassageStructure, text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
-    unbroken = _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text))
+    unbroken = _WRAPPED.sub("", _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text)))
     unmarked = " ".join(pictures.without_pictures(_QUOTATION_MARK.sub("", unbroken)).split())
     plain = _readable(references.as_words(unmarked, is_restructured=structure.is_restructured))
     return plain[:-1] if plain.endswith("::") else plain  # code follows, in reStructuredText

@@ -252,3 +252,9 @@ def test_a_row_defines_the_term_that_its_first_cell_names() -> None:
         "| sent | on its way |"
     )
     assert answer("What does the status sent mean?", page).startswith("- sent — meaning: on its way")
+
+
+def test_chinese_and_japanese_sentences_are_joined_without_spaces() -> None:
+    text = "会员卡遗失后，请到前台补办。会员卡补办的手续费为每次三十元，可以在前\n台支付。"
+    assert answer("会员卡遗失", passage(text, lang="zh")) == f"{text.replace(chr(10), '')} [1]"
+    assert answer("Is tea hot?", passage("Tea is hot… It is green.")) == "Tea is hot… It is green. [1]"
