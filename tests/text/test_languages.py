@@ -14,7 +14,7 @@ from django.db import connection
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from rag.text import languages
-from rag.text.sentences.unspaced_scripts import is_mostly_unspaced
+from rag.text.sentences.unspaced_scripts import count_words, is_mostly_unspaced
 
 FOLDER = f"py3langid.{importlib.metadata.version('py3langid')}"
 PARAGRAPHS = {
@@ -175,6 +175,11 @@ def test_texts_without_spaces_between_words() -> None:
         assert is_mostly_unspaced(text)
     for text in ("", "42", "How is 漢字 written?", "주차 요금", "Кто"):
         assert not is_mostly_unspaced(text)
+
+
+def test_words_are_counted_in_all_scripts() -> None:
+    texts = {"": 0, "Tea is hot.": 3, "Чай уже горячий": 3, "停车在地下车库B2层": 5, "ローソン": 2, "a — b": 3}
+    assert {text: count_words(text) for text in texts} == texts
 
 
 def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:

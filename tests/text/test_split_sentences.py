@@ -27,6 +27,12 @@ def test_sentences_end_at_the_marks_of_their_script(sentences: list[str]) -> Non
         ("Het clubhuis is elke dag open.", "nl", False),
         ("Die Tagung beginnt um neun.", "de", False),
         ("Die tuin wordt leeg opgeleverd.", "nl", True),
+        ("Он готов через три рабочих дня.", "ru", True),
+        ("Оплата возможна картой.", "ru", False),
+        ("ولكن القاعة مغلقة.", "ar", True),
+        ("ただし、病気のときは返還する。", "ja", True),
+        ("该次课时照常扣除。", "zh", True),
+        ("那里路十八号", "zh", False),
     ],
 )
 def test_words_that_refer_back(sentence: str, lang: str, expected: bool) -> None:
@@ -40,6 +46,11 @@ def test_words_that_refer_back(sentence: str, lang: str, expected: bool) -> None
         ("Apenas com uma autorização assinada por ambos os pais.", "pt", True),
         ("Alleen met een bewijs dat door het bestuur is getekend.", "nl", True),
         ("Il bar apre il sabato e la domenica alle undici.", "it", False),
+        ("Да, запишитесь на сайте не позднее чем за день.", "ru", True),
+        ("Запишитесь на сайте не позднее чем за день до занятия.", "ru", False),
+        ("可以。", "zh", True),
+        ("はい、北門の前に十八台分の駐車場があります。", "ja", True),
+        ("停车可以在地下车库，凭前台印章免费停两小时。", "zh", False),
         ("Mai und Juni sind die besten Monate für eine Reise.", "de", False),
     ],
 )

@@ -4,6 +4,8 @@ import re
 
 from rag.text import languages
 
+from .unspaced_scripts import count_words
+
 _FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # These name what follows them.
 _OPENING_PHRASE = re.compile(
@@ -20,6 +22,11 @@ _SHORT_ANSWER = re.compile(
     r"(?:yes|no|not|only|never|always|ja|nein|nur|nie|immer|oui|non|seulement|jamais|toujours|sí|solo|sólo|nunca"
     r"|siempre|sì|soltanto|sempre|sim|não|só|apenas|nee|alleen|nooit|altijd|(?:you|we|they) (?:do|don['’]t|can"
     r"|can['’]t|may|must|will|won['’]t)(?=[,.;]))(?![\w'’])",
+    re.IGNORECASE,
+)
+_SHORT_ANSWER_ELSEWHERE = re.compile(
+    r"(?:да|нет|только|никогда|всегда|نعم|لا|فقط|أبدا|دائما)(?!\w)|(?:可以|不可以|是的?|不是|不能|没有|只有|はい"
+    r"|いいえ|예|네|아니요)(?=[，,。.、！!])",
     re.IGNORECASE,
 )
 _MAX_SHORT_ANSWER_WORDS = 6
@@ -55,7 +62,20 @@ _DEPENDENT_WORDS = {
         hij zij ze dit dat deze die daardoor daarvoor daarmee daarna daarom daarbij daarin dus echter maar en of ook
         bovendien anders beide haar hun toch
         """,
+    "russian": """
+        он она оно они это этот эта эти его её ее их ему ей им там туда тогда поэтому однако но а и или также кроме
+        иначе затем потом при такой такая такие тот та те оба
+        """,
+    "arabic": """
+        هو هي هم هما هذا هذه ذلك تلك هؤلاء هناك لكن ولكن ثم لذلك ولذلك كما وإلا أيضا بعدها وهو وهي
+        """,
 }
+# Chinese, Japanese and Korean.
+_DEPENDENT_BEGINNING = re.compile(
+    r"(?:[他她它][们們]?(?!人)|这|這|那(?!里)|该|此|但|然而|因此|所以|否则|否則|不过|另外|其中|同时"
+    r"|これ|それ|その|この|ただし|しかし|また[、は]|なお|そのため|したがって|さらに|그(?:러나|리고|래서|런데)"
+    r"|이(?:것|때)|하지만|또한|따라서|단,)"
+)
 _WORDS = {language: frozenset(words.split()) for language, words in _DEPENDENT_WORDS.items()}
 
 
@@ -66,6 +86,8 @@ def depends_on_predecessor(sentence: str, lang: str = "") -> bool:
         sentence: The sentence.
         lang: Its language, as documents declare it; empty for English.
     """
+    if _DEPENDENT_BEGINNING.match(sentence):
+        return True
     first = _FIRST_WORD.search(sentence[:40])
     if first is None or first.start() > 2 or _OPENING_PHRASE.match(sentence):  # after a quotation mark at most
         return False
@@ -82,5 +104,6 @@ def needs_question(sentence: str, lang: str = "") -> bool:
         sentence: The sentence.
         lang: Its language, as documents declare it; empty for English.
     """
-    is_short = len(sentence.split(None, _MAX_SHORT_ANSWER_WORDS)) <= _MAX_SHORT_ANSWER_WORDS
-    return is_short or bool(_SHORT_ANSWER.match(sentence)) or depends_on_predecessor(sentence, lang)
+    is_short = count_words(sentence) <= _MAX_SHORT_ANSWER_WORDS
+    begins_short = _SHORT_ANSWER.match(sentence) or _SHORT_ANSWER_ELSEWHERE.match(sentence)
+    return is_short or bool(begins_short) or depends_on_predecessor(sentence, lang)

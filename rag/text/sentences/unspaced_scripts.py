@@ -11,6 +11,7 @@ UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -20,3 +21,11 @@ def is_mostly_unspaced(text: str) -> bool:
         return False
     unspaced = sum(map(len, UNSPACED_RUN.findall(text)))
     return unspaced > 0 and 2 * unspaced >= len(_LETTER.findall(text))
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has; where no spaces are between them, a word has two letters on average."""
+    if text.isascii() or not UNSPACED_RUN.search(text):
+        return len(text.split())
+    letters = sum(map(len, UNSPACED_RUN.findall(text)))
+    return (letters + 1) // 2 + len(_WORD.findall(UNSPACED_RUN.sub(" ", text)))

@@ -9,6 +9,7 @@ from rag.text.markup import html_tags, links, pictures, references
 from rag.text.markup.titles.faq_questions import without_answer_label
 from rag.text.markup.writing_direction import end_directions
 from rag.text.sentences.quotable_units import LABEL, UnitKind
+from rag.text.sentences.unspaced_scripts import count_words
 from rag.types import Passage
 
 from .parts.needed_parts import PassageStructure
@@ -102,7 +103,7 @@ def _is_clear(structure: PassageStructure, index: int) -> bool:
     if structure.parts[index].kind is UnitKind.ROW:
         return bool(structure.header_cells(index))
     text = structure.text(index)
-    return text.endswith((".", "!", "。")) and len(text.split()) >= 5
+    return text.endswith((".", "!", "。")) and count_words(text) >= 5
 
 
 def _label(structure: PassageStructure, index: int) -> str:

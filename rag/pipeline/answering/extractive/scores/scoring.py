@@ -14,6 +14,7 @@ from rag.pipeline.answering.extractive.question.answer_types import has_amount, 
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.sentences.quotable_units import UnitKind
+from rag.text.sentences.unspaced_scripts import count_words
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
@@ -223,7 +224,7 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
     bonus = 0.0
     if question.answer_type is not None and has_answer_of_type(text, question.answer_type):
         is_entry = (
-            structure.parts[index].kind in (UnitKind.ROW, UnitKind.ITEM) and len(text.split()) <= _MAX_ENTRY_WORDS
+            structure.parts[index].kind in (UnitKind.ROW, UnitKind.ITEM) and count_words(text) <= _MAX_ENTRY_WORDS
         )
         expected_bonus = _NUMBER_BONUS if question.answer_type in _NUMBER_TYPES else _EXPECTED_BONUS
         bonus += expected_bonus + (_ENTRY_BONUS if is_entry else 0.0)
@@ -247,7 +248,7 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
 
 
 def _incompleteness_penalty(sentence: str) -> float:
-    words = len(sentence.split())
+    words = count_words(sentence)
     if not sentence.endswith(SENTENCE_ENDINGS):
         return _LINE_PENALTY if words <= _MAX_LINE_WORDS else _FRAGMENT_PENALTY
     return _SHORT_PENALTY if words < _MIN_WORDS else 0.0
