@@ -21,7 +21,13 @@ from rag.text.quantities.years import YEAR
 from rag.types import Citation
 
 from .missing_facts.company_names import lacks_name
-from .missing_facts.other_languages import may_be_count, may_be_price, may_be_time_or_weight
+from .missing_facts.other_languages import (
+    is_in_other_script,
+    may_be_count,
+    may_be_price,
+    may_be_price_in_other_script,
+    may_be_time_or_weight,
+)
 from .missing_facts.persons import lacks_person
 from .missing_facts.times_and_weights import lacks_time_or_weight
 from .other_things.other_codes import names_other_code
@@ -129,11 +135,12 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     if any(has_similar_name(shown, gap) for gap in gaps) or has_other_number("\n".join([shown, *labels]), query):
         return False
     passage = citations[0].passage if citations else None
-    if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps, passage):
+    lang = passage.lang if passage else ""
+    may_be_any_year = answer_type is AnswerType.TIME and not is_in_other_script(lang)
+    if not may_be_any_year and is_about_other_years(query, shown, gaps, passage):
         return False
     if generation.first_quote and is_of_other_row(query, generation.first_quote):
         return False
-    lang = passage.lang if passage else ""
     if lacks_name(query, shown) or lacks_person(query, text):
         return False
     if _is_known(citations) and lacks_time_or_weight(query, text) and not may_be_time_or_weight(text, lang):
@@ -151,6 +158,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
             return bool(_ANY_YEAR.search(text))
         case AnswerType.VERSION:
             return not _is_known(citations) or bool(_ANY_VERSION.search(text))
+        case AnswerType.PRICE if is_in_other_script(lang):
+            return may_be_price_in_other_script(query, text)
         case AnswerType.PRICE:
             return not _is_known(citations) or _may_be_price(query, text) or may_be_price(text, lang)
         case _:

@@ -130,6 +130,10 @@ def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -
         ("nl", "Hoeveel sleutels krijg ik?", "De sleutels hangen in een schuur.", False),
         ("nl", "Hoeveel sleutels krijg ik?", "Elk lid krijgt beide sleutels.", True),
         ("nl", "Wat is het telefoonnummer van de dokter?", "De dokter woont op de hoek.", False),
+        ("ru", "Сколько получает инструктор?", "Инструктор работает до 18:00.", False),
+        ("ru", "Сколько стоит шлем?", "Шлем стоит триста рублей.", True),
+        ("zh", "半年卡多少钱？", "年卡可以暂停一次。", False),
+        ("ja", "シャワーはいくらですか。", "シャワーは無料です。", True),
     ],
 )
 def test_facts_in_other_languages(lang: str, question: str, text: str, expected: bool) -> None:
@@ -153,6 +157,12 @@ def test_quotes_about_other_years_and_codes_and_without_a_name(
     question: str, text: str, gap: str, expected: bool
 ) -> None:
     assert has_facts(question, text, *filter(None, [gap])) is expected
+
+
+def test_when_something_was_in_a_year_is_not_told_by_that_of_another_one() -> None:
+    question, text = "2024年の収穫祭はいつですか。", "収穫祭は11月14日に開催する。"
+    assert not has_facts(question, text, "2024", lang="ja", path="gijiroku-2026-05.md")
+    assert has_facts(question, text, "2024", lang="ja", path="gijiroku.md")
 
 
 @pytest.mark.parametrize("question", [PRICE, COUNT])

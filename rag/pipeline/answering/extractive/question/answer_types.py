@@ -1,6 +1,6 @@
 """The type of answer that the words of a question ask for: a time, a price, a number, a version, a contact and others.
 
-Questions are in English, German, French, Spanish, Italian, Portuguese or Dutch.
+Questions are in English, German, French, Spanish, Italian, Portuguese or Dutch; others in `other_scripts`.
 """
 
 import functools
@@ -13,6 +13,7 @@ from rag.text.quantities.number_words import NUMBERS_BY_LANGUAGE
 from rag.text.quantities.years import YEAR
 from rag.text.words import stem
 
+from . import other_scripts
 from .answer_patterns import ANSWERS, MONTH_NAMES, AnswerType
 
 # "What is the phone number of the vet?", "E-mail address of the vet"; not "What is the format of a phone number?", nor
@@ -153,7 +154,8 @@ _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 def expected_answer_type(question: str) -> AnswerType | None:
     """Return the type of answer that a question asks for; None if its words do not say it."""
     text = question[:_MAX_QUESTION_CHARACTERS]
-    return next((kind for kind, pattern in _QUESTION_PATTERNS.items() if pattern.search(text)), None)
+    known = next((kind for kind, pattern in _QUESTION_PATTERNS.items() if pattern.search(text)), None)
+    return known or other_scripts.expected_type(text)
 
 
 def asks_for_amount(question: str) -> bool:
@@ -181,7 +183,7 @@ def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
     text = _ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
     if answer_type is AnswerType.NUMBER:
         text = _DATE_OR_VERSION.sub(" ", text)
-    return bool(_ANSWER_PATTERNS[answer_type].search(text))
+    return bool(_ANSWER_PATTERNS[answer_type].search(text)) or other_scripts.has_answer(text, answer_type)
 
 
 def counted_words(question: str) -> list[str]:

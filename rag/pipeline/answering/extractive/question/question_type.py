@@ -12,6 +12,7 @@ from rag.text.quantities.numbers import find_digits, join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
+from . import other_scripts
 from .answer_patterns import AnswerType
 from .answer_types import asks_for_amount, expected_answer_type
 
@@ -134,7 +135,7 @@ def compared_things(question: str) -> tuple[str, ...]:
 
 def is_procedure(question: str) -> bool:
     """Return whether a question asks how something is done, or what to do."""
-    return _asks(question, _PROCEDURE_QUESTION)
+    return _asks(question, _PROCEDURE_QUESTION) or other_scripts.is_procedure(question[:_MAX_CHARACTERS])
 
 
 def _asks(question: str, pattern: re.Pattern[str]) -> bool:
@@ -150,7 +151,7 @@ def is_yes_or_no(question: str) -> bool:
 
 def says_yes_or_no(text: str) -> bool:
     """Return whether a text begins with "Yes" or "No"."""
-    return bool(_YES_OR_NO.match(text))
+    return bool(_YES_OR_NO.match(text)) or other_scripts.says_yes_or_no(text)
 
 
 def is_negated(text: str) -> bool:
@@ -243,7 +244,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         asks_about_mail=bool(_MAIL_QUESTION.search(question[:_MAX_CHARACTERS])),
         answer_type=expected_answer_type(question),
         term=asked_term(question),
-        is_open=_asks(question, _OPEN_QUESTION),
+        is_open=_asks(question, _OPEN_QUESTION) or other_scripts.is_open(question[:_MAX_CHARACTERS]),
         is_broad=_asks(question, _BROAD_QUESTION),
         is_procedure=is_procedure(question),
         asks_about_answer=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),

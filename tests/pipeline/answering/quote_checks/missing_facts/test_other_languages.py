@@ -3,8 +3,10 @@
 import pytest
 
 from rag.pipeline.answering.quote_checks.missing_facts.other_languages import (
+    is_in_other_script,
     may_be_count,
     may_be_price,
+    may_be_price_in_other_script,
     may_be_time_or_weight,
 )
 from tests.support.checks.growth import takes_linear_time
@@ -75,3 +77,36 @@ def test_they_are_found_in_linear_time(part: str) -> None:
                 step(text, lang)
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("半年卡多少钱？", "因病可以暂停，每年一次，最长三个月，工坊在15个工作日内扣除10%。", False),
+        ("退卡手续费多少？", "扣除10%。", True),
+        ("年卡多少钱？", "- 年卡 — 会员价: 5600", True),
+        ("亲子课多少钱？", "家长陪同的孩子免收。", True),
+        ("Сколько получает инструктор?", "Запишитесь до 18:00 по телефону +7 (812) 555-01-10, за 2 дня.", False),
+        ("Сколько стоит шлем?", "Шлем стоит триста рублей.", True),
+        ("Сколько стоит шлем?", "Шлем входит в комплект.", True),
+        ("كم سعر الطباعة؟", "الدورة يوم الأحد لمدة 3 ساعات.", False),
+        ("كم سعر الطباعة؟", "الطباعة مجانية.", True),
+        ("時給はいくらですか。", "毎月7日の午前10時から相談に応じない。", True),
+        ("時給はいくらですか。", "指導員は田村洋子です。", False),
+    ],
+)
+def test_prices_in_other_scripts(query: str, text: str, expected: bool) -> None:
+    assert may_be_price_in_other_script(query, text) is expected
+
+
+def test_which_languages_have_other_scripts() -> None:
+    assert [lang for lang in ("ru", "ar", "zh-Hans", "ja", "ko", "th", "de", "") if is_in_other_script(lang)] == [
+        "ru",
+        "ar",
+        "zh-Hans",
+        "ja",
+        "ko",
+    ]
+    assert takes_linear_time(
+        lambda text: may_be_price_in_other_script("年卡多少钱？", text), lambda length, _: "1 (" * length, 10_000
+    )
