@@ -49,6 +49,7 @@ def test_quotes_about_something_else_may_lack_it(question: str, text: str) -> No
         ("Wann wird das Dach gebaut?", "Das Dach wird im Frühjahr gebaut."),
         ("Quand ouvre le bar ?", "Le bar ouvre chaque samedi."),
         ("¿Cuándo abre el bar?", "El bar abre todos los días."),
+        ("When the pond is full, which fish are in it?", "There are carps."),
         ("Who is in the pond?", "Fish are in the pond."),
     ],
 )
