@@ -112,6 +112,8 @@ def test_quotes_that_seem_to_lack_a_fact_must_be_judged_more_likely(monkeypatch:
     assert not is_answer("How many pupils are there?", "There are five lessons a year for each pupil.")
     assert is_answer("How deep is the pond?", "The pond is 2 m deep.")
     assert not is_answer("How deep is the pond?", "The pond has 12 fish.")
+    assert is_answer("What time does the pool close?", "The pool closes at 8 pm.")
+    assert not is_answer("What time does the sauna close?", "The pool closes at 8 pm.")
     assert is_answer("Who is the chair of the club?", "Ms Novak is the chair of the club.")
     assert not is_answer("Who is the chair of the club?", "The club has a table and a lamp.")
 

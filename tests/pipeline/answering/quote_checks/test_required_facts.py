@@ -150,6 +150,9 @@ def test_facts_in_other_languages(lang: str, question: str, text: str, expected:
         ("How do I reset the AV-16?", "## AV-12\n\nThe device is reset with the red key.", "", False),
         ("Can the AV-16 be reset?", "The AV-12 is reset with the red key.", "", True),
         ("Which company cleans the hut?", "The hut is cleaned by a company on Monday.", "", False),
+        ("Who is the hut officer?", "It is cleaned by the hut officer on Monday.", "", False),
+        ("maximum load of the LS 8", "The LS 4 has a maximum load of 110 kg.", "", False),
+        ("maximum load of the LS 8", "The LS 8 has a maximum load of 110 kg.", "", True),
         ("Which company cleans the hut?", "## Contract with Miller\n\nThe company cleans the hut on Monday.", "", True),
     ],
 )
