@@ -121,8 +121,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     """Return whether quotes can be the answer to a question.
 
     They cannot if they have no telephone number, address, year or version that was asked for, nothing that may be a
-    price or a number of things, no name of a company, or only other years, another code of a series or a thing of a
-    similar name.
+    price or a number of things, no name of a company or holder of an office, or only other years, another code of a
+    series or a thing of a similar name.
 
     Args:
         query: The question.
