@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.db import DataError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.text import capfirst
@@ -15,7 +16,7 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
         title = {"title": capfirst(self.opts.verbose_name_plural)}
         try:
             return super().changelist_view(request, {**title, **(extra_context or {})})
-        except ValidationError:  # an action names rows by something else than ids
+        except (DataError, ValidationError, ValueError, OverflowError):  # unknown filters, or rows without an id
             return HttpResponseRedirect(f"{request.path}?e=1")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model | None:

@@ -127,6 +127,10 @@ class Site(AdminSite):
         """Redirect to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
 
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer 404: no form of this site asks for suggestions, and Django's view fails for unusual requests."""
+        raise Http404
+
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
         """Wrap a page. A form that collides with a change of the same moment is checked again, and says so then."""
 

@@ -60,6 +60,21 @@ def test_an_address_may_have_an_empty_field_of_the_object(world: World) -> None:
         assert staff_browser(user).get(url).status_code == 200
 
 
+def test_filters_by_what_is_no_date_lead_to_the_whole_list(world: World) -> None:
+    client = staff_browser(User.objects.create_superuser("operator@home.example", "a long enough password"))
+    models = "/admin/rag/embeddingmodel/"
+    for year in ("0", "99999"):
+        reply = client.get(models, {"created_at__year": year})
+        assert (reply.status_code, reply.headers.get("Location")) == (302, f"{models}?e=1")
+
+
+def test_no_page_suggests_rows(world: World) -> None:
+    client = staff_browser(User.objects.create_superuser("operator@home.example", "a long enough password"))
+    for model, field, term in (("membership", "user", "\0"), ("organization", "roles", ""), ("membership", "user", "")):
+        query = {"app_label": "orgs", "model_name": model, "field_name": field, "term": term}
+        assert client.get("/admin/autocomplete/", query).status_code == 404
+
+
 def test_what_is_no_id_or_text_is_not_found(world: World) -> None:
     client = staff_browser(User.objects.create_superuser("operator@home.example", "a long enough password"))
     users = "/admin/accounts/user/"
