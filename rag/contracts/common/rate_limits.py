@@ -188,7 +188,8 @@ def _read_limit(request: Request | HttpRequest, rate_limit: RateLimit) -> int:
     caller = get_caller(request)
     if organization := caller.organization:
         return getattr(organization, field) or rate_limit.default
-    named = read_header(request)
+    # On pages, the header restricts nothing, so it must not choose another limit either.
+    named = read_header(request) if isinstance(request, Request) else ""
     return requests_per_minute(caller.user, field, default=rate_limit.default, named=named)
 
 

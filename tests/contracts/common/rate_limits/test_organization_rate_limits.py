@@ -56,6 +56,17 @@ def test_which_organisations_limit_applies(world: World) -> None:
     assert limit() == 10
 
 
+def test_a_header_of_the_api_does_not_change_the_limit_of_a_page(world: World) -> None:
+    world.home.queries_per_minute = 1
+    world.home.save()
+    browser = Browser()
+    browser.force_login(create_member(world, steady_id(seconds=30)))
+    header = {"X-Organization": "nowhere"}  # the API would refuse the request
+    replies = [browser.post("/trace", {"question": "?"}, headers=header) for _ in range(2)]
+    assert replies[0].status_code != 429
+    assert replies[1].status_code == 429
+
+
 def test_only_a_superuser_sets_the_limits_of_an_organisation(world: World) -> None:
     page = f"/admin/orgs/organization/{world.home.pk}/change/"
     change = {"name": "Home", "slug": "home", "is_active": "on", "default_visibility": "public"}
