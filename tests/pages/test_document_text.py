@@ -1,6 +1,7 @@
 """How the text of a document is shown: Markdown as what it means, the cited range marked, nothing as HTML."""
 
 import contextlib
+import re
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.sources.reading import reading_over_mcp
 from ragsite.postgres import identity
+from tests.pages.page_requests import ask, citation_urls
 from tests.support.browsers import browser
 from tests.support.checks.growth import takes_linear_time
-from tests.support.factories import World
+from tests.support.factories import World, ingest_text
 
 TEXT = """# Keys
 
@@ -150,3 +152,15 @@ def test_few_very_long_texts_are_read_at_a_time(
         with identity.run_as(identity.of_user(member.pk)), pytest.raises(TooManyLongRequests):
             reading_over_mcp.read_text(Caller(member), None, document.pk, start=0, characters=10)
     assert "300 kilograms" in client.get(f"/documents/{document.pk}").content.decode()
+
+
+def test_questions_answers_and_documents_have_the_direction_of_their_language(
+    transactional_db: None, world: World
+) -> None:
+    ingest_text(world.source(name="Post"), "bareed.md", "يصل البريد ظهرًا.", title="البريد")
+    client = browser(world.users["member"])
+    page = ask(client, "متى يصل البريد؟").content.decode()
+    for start in ('<h2 class="question"', '<div class="answer-text"', '<span class="quote"', '<textarea id="question"'):
+        assert f'{start} dir="auto"' in page
+    document = client.get(citation_urls(page)[0]).content.decode()
+    assert re.search(r'<article class="card document-text[^"]*" dir="auto"', document)

@@ -27,7 +27,7 @@ def test_code_of_an_answer_is_shown_as_a_block(world: World) -> None:
     ingest_text(world.source(name="Animals"), "feeding.md", text, title="Feeding")
     page = ask(browser(world.users["member"]), "How do I feed the zebra?").content.decode()
     answer = page.partition('class="answer-text"')[2].partition("</div>")[0]
-    assert '<pre tabindex="0"><code>feed --animal zebra</code></pre>' in answer
+    assert '<pre tabindex="0" dir="ltr"><code>feed --animal zebra</code></pre>' in answer
     assert "```" not in answer
 
 
