@@ -21,7 +21,7 @@ _ABOUT_OTHERS = re.compile(
     r".*\b(?:que|als)|altr[aeio]|eccetto|tranne|outr[oa]s?|exceto|behalve|(?:meer|minder)\b.*\bdan)\b",
     re.IGNORECASE,
 )
-_MAX_CHARACTERS = 500
+_MAX_CHARACTERS, _MIN_NAME_CHARACTERS = 500, 3
 
 
 def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStructure], query: str) -> Selection:
@@ -41,13 +41,38 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
         return selection
     question_phrase, amounts = as_phrase(question), find_amounts(question)
     parts = {}
-    for number, indexes in selection.parts.items():
+    for number, selected in selection.parts.items():
+        indexes = _with_named_row(structures[number - 1], selected, question_phrase)
         kept = indexes - _other_rows(structures[number - 1], indexes, question_phrase)
         parts[number] = kept - _rows_of_other_amounts(structures[number - 1], kept, amounts, question_phrase)
     best = selection.best
     if best and best[1] not in parts[best[0]]:
         best = best[0], min(parts[best[0]])
     return dataclasses.replace(selection, parts=parts, best=best)
+
+
+def _with_named_row(structure: PassageStructure, indexes: set[int], question_phrase: str) -> set[int]:
+    """Return the parts with the row that the question names in place of the only selected one, which it does not name.
+
+    Only the first cells are compared: "Thursday" and "Friday" of opening hours. Two letters without spaces may be part
+    of another name.
+    """
+    rows = [index for index in indexes if structure.parts[index].kind is UnitKind.ROW]
+    if len(rows) != 1 or question_phrase.isascii():
+        return indexes
+    block = structure.parts[rows[0]].block
+    header = structure.header_cells(rows[0])
+    rows_of_table = {
+        index: split_cells(structure.text(index))
+        for index, part in enumerate(structure.parts)
+        if part.kind is UnitKind.ROW and part.block == block
+    }
+    first_cells = {
+        index: next(iter(cells), "") for index, cells in rows_of_table.items() if list(cells) != list(header)
+    }
+    names = {index: as_phrase(cell) for index, cell in first_cells.items() if len(cell) >= _MIN_NAME_CHARACTERS}
+    named = [index for index, name in names.items() if _is_name(name, has_number=False) and name in question_phrase]
+    return {*indexes - {rows[0]}, *named} if len(named) == 1 and structure.is_quotable(named[0]) else indexes
 
 
 def _other_rows(structure: PassageStructure, indexes: set[int], question_phrase: str) -> set[int]:

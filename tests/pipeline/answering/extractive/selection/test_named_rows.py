@@ -157,3 +157,21 @@ def test_a_named_row_stays_beside_one_whose_range_fits(question: str, selected: 
     selection = Selection({1: {rows[name] for name in selected.split()}})
     left = leave_out_other_rows(selection, [structure], question)
     assert left.parts[1] == {rows[name] for name in kept.split()}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("متى تغلق المساحة يوم الخميس؟", "الخميس"),
+        ("متى تغلق المساحة يوم السبت؟", "الجمعة"),
+        ("متى تغلق المساحة؟", "الجمعة"),
+    ],
+)
+def test_the_named_row_takes_the_place_of_another_one(question: str, expected: str) -> None:
+    rows = "| اليوم | المساحة |\n| --- | --- |\n| الخميس | 7:00–22:00 |\n| الجمعة | مغلق |\n| مع | مغلق |"
+    structure = PassageStructure(passage(rows, lang="ar"))
+    friday = next(index for index in range(len(structure.parts)) if "الجمعة" in structure.text(index))
+    left = leave_out_other_rows(Selection({1: {friday}}, (1, friday)), [structure], question)
+    assert [structure.text(index)[2:8] for index in left.parts[1]] == [expected]
+    assert left.best is not None
+    assert left.best[1] in left.parts[1]
