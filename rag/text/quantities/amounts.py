@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from .numbers import with_ascii_digits
 from .quantity_words import UNIT_OF_WORD
 
 _MAX_CHARACTERS = 500
@@ -184,7 +185,7 @@ def _operator(before: str, *, is_first: bool) -> str:
 
 def _find_numbers(text: str) -> list[tuple[Amount, int, int]]:
     """Return the numbers with their start, sign included, and the end of their unit."""
-    text = text[:_MAX_CHARACTERS]
+    text = with_ascii_digits(text[:_MAX_CHARACTERS])
     numbers: list[tuple[Amount, int, int]] = []
     for match in _NUMBER.finditer(text):
         if numbers and match.start() < numbers[-1][2]:

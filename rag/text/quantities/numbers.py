@@ -9,6 +9,9 @@ from rag.text.names import Mention, find_tokens
 from .number_words import NUMBERS_BY_LANGUAGE
 from .quantity_words import MONTHS
 
+# Arabic, Indian and wide digits, and the Arabic separators.
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+_SEPARATORS = str.maketrans("٫٬．，", ".,.,")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
 # 0.125, 2024.001 and 2.100.3 have no thousands.
@@ -40,7 +43,7 @@ def find_numbers(text: str) -> Iterator[Mention]:
 
 def find_digits(text: str) -> frozenset[str]:
     """Return the numbers of a text that are written in digits, as they are: 4.2 is one, and 2026-01-31 has three."""
-    return frozenset(_DIGITS.findall(text))
+    return frozenset(_DIGITS.findall(with_ascii_digits(text)))
 
 
 def normalized_numbers(text: str, lang: str = "") -> set[str]:
@@ -54,12 +57,20 @@ def normalized_numbers(text: str, lang: str = "") -> set[str]:
         lang: The text's language, as documents declare it. Some words are numbers in one language only, such as the
             Spanish "once". English names count in texts of all languages.
     """
+    text = with_ascii_digits(text)
     dates = _DATE.findall(text)
     values = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
     values |= {normalize_number(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
     values_of_names = _VALUES.get(snowball_algorithm(lang), _ENGLISH)
     words = _WORD.findall(_JOINED.sub(r"\1-", text.lower()))
     return values.union(*(_values_of_word(word, values_of_names) for word in words))
+
+
+def with_ascii_digits(text: str) -> str:
+    """Return a text of the same length with the digits 0 to 9 in place of those of other scripts: ٢٠٠ is 200."""
+    if text.isascii() or not _OTHER_DIGIT.search(text):
+        return text
+    return _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text).translate(_SEPARATORS)
 
 
 def join_thousands(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.text.quantities.numbers import join_thousands, normalized_numbers
+from rag.text.quantities.numbers import find_digits, join_thousands, normalized_numbers, with_ascii_digits
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -68,3 +68,10 @@ def test_only_the_signs_between_thousands_are_left_out(text: str, expected: str)
 @pytest.mark.parametrize("part", ["1", "100.", "1,", "1.100"])
 def test_thousands_are_found_in_linear_time(part: str) -> None:
     assert takes_linear_time(join_thousands, lambda length, _: part * (length // len(part)), 40_000)
+
+
+def test_digits_of_other_scripts_are_numbers() -> None:
+    assert normalized_numbers("٢٠٠ ريال، ٣٫٥ كم") == {"200", "3.5"}
+    assert normalized_numbers("２０２６年１，２００円") == {"2026", "1200"}
+    assert find_digits("غرامة ٢٠٠") == {"200"}
+    assert with_ascii_digits("停车，两小时。") == "停车，两小时。"
