@@ -123,6 +123,13 @@ acaba ama ancak ait az bana bazı belki ben benim beri bile bir biri biz bizim b
 mü nasıl ne neden nerede nereye niçin niye o olan olarak oldu olduğu olur ona onlar onu onun orada pek sadece sana sen
 senin siz şey şu tüm var ve veya ya yani yok
 """
+_ARABIC = """
+أم أما أن أنا أنت أو أي أيضا أين إذا إلا إلى إن إنه التي الذي الذين اللذان اللتان بعد بعض بل بين
+تكون تم ثم حتى حول حين خلال ذات ذلك سوف عبر عليه عليها علي على عن عند عندما غير فإن فقط في فيه فيها
+قبل قد كان كانت كل كم كما كيف لأن لا لدى لقد لكن للذي لم لماذا لن له لها لهم لو ليس ليست ما ماذا متى
+مثل مع من منذ منه منها نحن نعم هذا هذه هل هم هن هنا هناك هو هي و وأن وقد وكان ولا ولكن وما ومن وهو
+وهي يكون يوجد توجد يمكن
+"""
 _LISTS = {
     "english": " ".join(
         (_ENGLISH, _ENGLISH_CONTRACTIONS, _ENGLISH_CONTRACTIONS.replace("'", "’"), _BEFORE_APOSTROPHES)
@@ -130,6 +137,7 @@ _LISTS = {
     "german": _GERMAN, "french": _FRENCH, "spanish": _SPANISH, "italian": _ITALIAN,
     "portuguese": _PORTUGUESE, "dutch": _DUTCH, "swedish": _SWEDISH, "danish": _DANISH, "norwegian": _NORWEGIAN,
     "polish": _POLISH, "russian": _RUSSIAN, "finnish": _FINNISH, "turkish": _TURKISH,
+    "arabic": _ARABIC,
 }  # fmt: skip
 FUNCTION_WORDS: dict[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _LISTS.items()}
 # Those of all languages. Of single letters, those that stand alone: the others are what is left of "l'eau" or "what's".

@@ -53,6 +53,7 @@ def test_function_words_of_a_clear_foreign_question() -> None:
     assert {"der", "in"} <= foreign_function_words("Wozu dient der Vorhang in der Oper?")
     assert foreign_function_words("Wer darf Dokumente senden?") >= {"wer", "darf"}
     assert foreign_function_words("Que dois-je faire pour le voyage ?") >= {"dois", "que"}
+    assert {"كم", "في"} <= foreign_function_words("كم راتب موظف الاستقبال في الشهر؟")
     for question in ("Who was the owner of the villa de la Cruz?", "std io", "die cast", "zebra 17", ""):
         assert foreign_function_words(question) == frozenset()
 

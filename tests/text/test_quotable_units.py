@@ -36,6 +36,7 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
             "Dr. Who and J. K. Porter met at 5 p.m. in St. Ives.",
             ["Dr. Who and J. K. Porter met at 5 p.m. in St. Ives."],
         ),
+        ("Клуб на ул. Лесная, д. 5. Касса: тел. 555.", ["Клуб на ул. Лесная, д. 5.", "Касса: тел. 555."]),
         ("Llame a la Dra. Ibáñez. Abre a las 9.", ["Llame a la Dra. Ibáñez.", "Abre a las 9."]),
         ("Wir nehmen max. 3 kg an. Mo. 8 bis 12 Uhr.", ["Wir nehmen max. 3 kg an.", "Mo. 8 bis 12 Uhr."]),
         ("Il sig. Rossi, il dott. Bianchi ecc. Vengono.", ["Il sig. Rossi, il dott. Bianchi ecc. Vengono."]),

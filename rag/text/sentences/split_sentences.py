@@ -31,12 +31,13 @@ _ABBREVIATIONS = re.compile(
     r"|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
     r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme"
     r"|mlle|av|sra|srta|núm|dott|pag|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl|sig|sigg|ecc|avv|artt|spett"
-    r"|exmo|exma|arq|dhr|mevr|(?-i:bv)|enz|incl|excl|p\.es|p\.ex|c\.a|o\.a|d\.w\.z|m\.b\.t|t\.a\.v|t\.n\.v)",
+    r"|exmo|exma|arq|dhr|mevr|(?-i:bv)|enz|incl|excl|ул|просп|пер|пл|им|тел|проф|акад|доц|т\.е|т\.к|p\.es|p\.ex|c\.a|o\.a|d\.w\.z|m\.b\.t|t\.a\.v|t\.n\.v)",
     re.IGNORECASE,
 )
 # Abbreviations only before a number, because they are also words, or end sentences: "max. 3 kg", "Fr. 9 bis 12 Uhr".
 _BEFORE_NUMBERS = re.compile(
-    r"(?:max|min|máx|mín|jan|feb|apr|jun|jul|aug|sept?|o[kc]t|nov|de[zc]|(?-i:Mo|Di|Mi|Do|Fr|Sa|So))",
+    r"(?:max|min|máx|mín|jan|feb|apr|jun|jul|aug|sept?|o[kc]t|nov|de[zc]|(?-i:Mo|Di|Mi|Do|Fr|Sa|So)"
+    r"|д|кв|корп|стр|рис|табл|ст|оф|каб|п)",
     re.IGNORECASE,
 )
 # In English these are words that end sentences: "Never mind. 3 are enough."
