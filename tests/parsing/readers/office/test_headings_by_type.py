@@ -43,6 +43,31 @@ def test_other_bold_lines_are_no_headings(read: Read, line: str) -> None:
     assert _titles(read, paragraph(_TEXT), line, paragraph(_TEXT)) == []
 
 
+def _in_style(text: str, properties: str) -> str:
+    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:rPr>{_BOLD}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_titles_in_the_middle_may_have_a_subtitle_but_fields_are_none(read: Read) -> None:
+    centered = '<w:jc w:val="center"/>'
+    titles = ["Report: How we fed the bees", "Start: 19:00", "Place: The hall", "Room: 308 in the old house"]
+    chosen = _titles(read, *(_in_style(title, centered) + paragraph(_TEXT) for title in titles))
+    assert [title for _, title in chosen] == titles[:1]
+
+
+@pytest.mark.parametrize("part", ["第{}章 会员", "Chapter {} Members", "Глава {}. Члены"])
+def test_a_part_whose_style_was_forgotten_is_a_heading(read: Read, part: str) -> None:
+    style = '<w:pStyle w:val="Heading1"/>'
+    parts = [part.format(number) for number in "1234"]
+    titles = _titles(
+        read,
+        paragraph(parts[0]),
+        paragraph(_TEXT),
+        *(_in_style(title, style) + paragraph(_TEXT) for title in parts[1:]),
+        paragraph(f"{part.format(2)} says more about members."),
+    )
+    assert titles == [(1, title) for title in parts]
+
+
 def test_bold_paragraphs_stay_paragraphs(read: Read) -> None:
     lines = ["Minutes of the meeting", "Date: 27 February", "Place: room 308", "Chair: Anita"]
     parsed = read(docx("".join([*(paragraph(line, font=_BOLD) for line in lines), paragraph(_TEXT)])), "a.docx")

@@ -12,6 +12,15 @@ _NO_TITLE_ENDINGS = (".", ",", ";", "!", "。", "，", "；", "！")
 _BLANK = re.compile(r"_{3}|\.{4}|…{2}|\t")
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]", re.S)
 _NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |§ ?\d")
+_WORDS, _DIGIT, _MIN_WORDS = re.compile(r"[^\W\d_]{2,}"), re.compile(r"\d"), 3
+# The beginnings of parts of statutes: what is of the same kind is a heading, too, if the style was forgotten.
+_PART = re.compile(
+    r"(第)[一二三四五六七八九十百零〇\d]{1,5}([章節节編编部條条])|"
+    r"(§|(?:Article|Artikel|Artículo|Artigo|Articolo|Chapter|Kapitel|Chapitre|Capítulo|Capitolo|Rozdział|Глава|Статья)\b)"
+    r" ?(?:\d{1,3}|[IVX]{1,6})(?!\w)",
+    re.I,
+)
+_MIN_STYLED = 2
 # Relative to the size of the text. Type of such a size is that of headings if it has at most this share of the letters.
 _LARGER, _MUCH_LARGER, _MAX_SHARE = 1.1, 1.4, 0.2
 # Titles in a row: more are an address, the fields of a form or emphasised text.
@@ -31,6 +40,7 @@ class Paragraph:
         size: The size of its type, in any unit.
         level: The level of its heading style; 0 for text.
         may_be_heading: Whether it is a paragraph of its own, neither in a table nor an item of a list.
+        is_centered: Whether it is in the middle of the page.
     """
 
     text: str
@@ -39,6 +49,7 @@ class Paragraph:
     size: float
     level: int
     may_be_heading: bool
+    is_centered: bool = False
 
 
 def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
@@ -62,7 +73,26 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
     ]
     outer = max((paragraph.level for paragraph in paragraphs), default=0)
     ranks = {place: _rank(place, paragraphs[place].size, large, text_size) for place in chosen}
-    return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()}
+    return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()} | _of_same_kind(paragraphs)
+
+
+def _of_same_kind(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
+    """Return the levels of paragraphs that begin as several headings with a style do: "Chapter 1", "第一章"."""
+    levels: dict[str, list[int]] = {}
+    for paragraph in paragraphs:
+        if paragraph.level and (kind := _kind(paragraph.text)):
+            levels.setdefault(kind, []).append(paragraph.level)
+    known = {kind: same[0] for kind, same in levels.items() if len(same) >= _MIN_STYLED and len(set(same)) == 1}
+    return {
+        place: known[kind]
+        for place, paragraph in enumerate(paragraphs)
+        if (kind := _kind(paragraph.text)) in known and _is_title(paragraph)
+    }
+
+
+def _kind(text: str) -> str:
+    match = _PART.match(text.lstrip())
+    return "".join(part or "" for part in match.groups()).casefold() if match else ""
 
 
 def _is_title(paragraph: Paragraph) -> bool:
@@ -70,7 +100,10 @@ def _is_title(paragraph: Paragraph) -> bool:
     is_short = 0 < len(text) <= _MAX_CHARACTERS and not paragraph.level and paragraph.may_be_heading
     if not is_short or text.endswith(_NO_TITLE_ENDINGS) or _BLANK.search(text) or not _LETTERS.search(text):
         return False
-    return ":" not in text.rstrip(": ")  # a field such as "Start: 19:00"
+    _, _, rest = text.rstrip(": ").partition(":")
+    # A field such as "Start: 19:00", but not a title such as "Report: How we fed the bees".
+    is_subtitled = paragraph.is_centered and len(_WORDS.findall(rest)) >= _MIN_WORDS and not _DIGIT.search(rest)
+    return not rest or is_subtitled
 
 
 def _first_of_rows(paragraphs: Sequence[Paragraph], candidates: Sequence[int]) -> Iterator[int]:

@@ -112,6 +112,7 @@ def _paragraph(element: etree._Element, styles: _Styles) -> Paragraph:
         size=max(run.size for run in runs),
         level=styles.levels.get(style, int(match[1] or 1) if match else 0),
         may_be_heading=not is_item and not is_within,
+        is_centered=properties is not None and _value(properties, "jc") == "center",
     )
 
 
