@@ -22,6 +22,7 @@ _DAMAGED = "The PDF is damaged or cut off. Open it, save it again and send that.
 _OBJECT_OR_KIDS = re.compile(rb"(?<!\d)(\d{1,10})\s{1,9}\d{1,5}\s{1,9}obj\b|/Kids\s{0,9}\[([^\]]*)")
 _REFERENCE = re.compile(rb"(?<!\d)(\d{1,10})\s{1,9}\d{1,5}\s{1,9}R")
 _ROOT = re.compile(rb"/Pages\s{0,9}(\d{1,10})\s{1,9}\d{1,5}\s{1,9}R")
+_LATER_PART = re.compile(r"(?:[2-9]|1\d)(?:\.\d{1,2}){0,3}[.)/]? \D")
 # A file has several if it was changed and keeps its earlier versions.
 _MAX_ROOTS = 10
 
@@ -96,7 +97,7 @@ def _extract(content: bytes, limits: Limits, marker: str) -> Extracted:
 
 
 def _first_heading(parsed: ParsedDocument) -> str:
-    """Return the highest heading of the first page, or of the beginning."""
+    """Return the highest heading of the first page, or of the beginning. "6 Reports" belongs to a part."""
     end = parsed.pages[1].start if len(parsed.pages) > 1 else len(parsed.text)
-    headings = [heading for heading in parsed.headings if heading.start < end]
+    headings = [heading for heading in parsed.headings if heading.start < end and not _LATER_PART.match(heading.title)]
     return min(headings, key=lambda heading: (heading.level, heading.start)).title if headings else ""

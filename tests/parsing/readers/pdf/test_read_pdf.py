@@ -1,5 +1,7 @@
 """PDF files with text."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.support import drawn_pdf
@@ -86,3 +88,15 @@ def test_a_pdf_whose_pages_have_no_size_is_read(read: Read) -> None:
     size = b"/MediaBox [0 0 595 842]"
     assert size in content
     assert read(content.replace(size, b" " * len(size)), "a.pdf").text == "The heron nests in colonies."
+
+
+def test_a_later_part_does_not_give_the_title(read: Read) -> None:
+    lines = [Text(56, 780 - 14 * line, "The committee met in the hall and read the letters.") for line in range(3)]
+    items = [
+        *lines,
+        Text(56, 700, "6 Reports were made", bold=True),
+        *(replace(line, y=line.y - 100) for line in lines),
+    ]
+    parsed = read(drawn_pdf.draw([items]), "a.pdf")
+    assert [heading.title for heading in parsed.headings] == ["6 Reports were made"]
+    assert parsed.title == ""
