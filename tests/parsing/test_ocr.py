@@ -62,14 +62,11 @@ def test_only_pages_without_a_text_layer_are_recognised(read: Read) -> None:
 
 
 def test_a_text_layer_whose_signs_are_no_letters_is_recognised(read: Read) -> None:
-    signs = "!#$%&'*+,/:;<=>?@[]^{}~|\"("
-    line = "wasps build nests of paper"
-    drawn = " ".join(f"BT /F1 18 Tf 72 {700 - 40 * row} Td ({line}) Tj ET" for row in range(6))
-    content = files.pdf_with_letters(drawn, signs)
-    assert "wasps" not in read(content, "a.pdf", ocr=False).text
-    assert line in read(content, "a.pdf", ocr=True).text
-    in_figures = files.pdf_with_letters(drawn, signs[:13] + "0123456789123")
-    assert not read(in_figures, "a.pdf", ocr=True).recognitions
+    scan, signs = pictures.page(["Wasps build nests of paper."]), "!#$%&'*+,/:;<=>?@[]^{}~" * 6
+    assert read(files.pdf([scan], layer=signs), "a.pdf", ocr=True).text == "Wasps build nests of paper."
+    for layer in (signs[:90], f"{signs}{'A name of 1905 ' * 5}", f"{'. . . . ' * 20}12"):
+        parsed = read(files.pdf([scan], layer=layer), "a.pdf", ocr=True)
+        assert bool(parsed.recognitions) == (not any(map(str.isalnum, layer)))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])

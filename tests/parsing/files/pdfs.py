@@ -8,7 +8,12 @@ from PIL import Image
 
 
 def pdf(
-    pages: Sequence[str | Image.Image], *, password: str | None = None, kids: str = "", content: bytes | None = None
+    pages: Sequence[str | Image.Image],
+    *,
+    password: str | None = None,
+    kids: str = "",
+    content: bytes | None = None,
+    layer: str = "",
 ) -> bytes:
     """Create a PDF with pages of Latin text.
 
@@ -17,6 +22,7 @@ def pdf(
         password: Encrypts the file (RC4, 40 bits).
         kids: Replaces the page tree's references to pages.
         content: Replaces the content of every page; it must be compressed.
+        layer: Text on every page that cannot be seen, such as that of a scanner.
     """
     count = len(pages)
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>"]
@@ -31,6 +37,8 @@ def pdf(
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
         stream = content or (_pdf_text(page) if isinstance(page, str) else _pdf_picture(page))
+        if layer:
+            stream += b"\n" + _pdf_text(layer).replace(b"BT", b"BT 3 Tr", 1)
         if key:
             stream = _rc4(_md5(key + struct.pack("<I", object_number + 1)[:3] + b"\0\0")[:10], stream)
         extra = b" /Filter /FlateDecode" if content else b""
