@@ -6,7 +6,9 @@ Other pages stay as xberg read them, by the places of their letters.
 import io
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pypdfium2 as pdfium
@@ -15,7 +17,7 @@ import pypdfium2.raw as pdfium_c
 from . import form_fields, headers_and_footers, running_text, table_places
 from .aligned_tables import find_aligned_tables, find_rows
 from .letters.detached_labels import attach_labels
-from .ruled_tables import find_ruled_tables
+from .ruled_tables import RuledTable, find_ruled_tables
 from .text_lines import PageLines, TextLine, mark_bullets
 from .work_budget import WorkBudget, WorkExceeded
 
@@ -23,6 +25,10 @@ from .work_budget import WorkBudget, WorkExceeded
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
+# In heights of a letter: where the middle of a line is above its base line, and how high the lines of a table are.
+_MIDDLE_OF_LINE, _MAX_HEIGHTS = 0.3, 1.3
+# How many words of a table may be divided in its cells, such as those with raised letters.
+_MAX_OTHER_WORDS = 2
 _MIN_SHARE_OF_LETTERS, _MIN_SHARE_OF_REPEATED = 0.8, 0.5
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 # Parts of words in scripts from Devanagari to Burmese, and in Khmer. Browsers write what several signs stand for
@@ -105,29 +111,35 @@ class _Pages:
         if page.get_rotation():
             return text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
-        known = {_words(row) for rows in ruled for row in rows}
+        known = {_words(row) for table in ruled for row in table.rows}
         aligned = [
             table
             for table in find_aligned_tables(page_lines, lines)
             if known.isdisjoint(_words(row) for row in table.rows)
         ][: _MAX_TABLES - len(ruled)]
-        tables = [*ruled, *(table.rows for table in aligned)]
+        tables = [*(table.rows for table in ruled), *(table.rows for table in aligned)]
         in_tables = frozenset[TextLine]().union(*(table.lines for table in aligned))
         as_read = self._insert(tables, text)
-        others = [line for line in lines if line not in in_tables] if in_tables else lines
+        placed = self._find_lines(ruled, lines)
+        in_placed = frozenset[int]().union(*(numbers for numbers, _ in placed))
+        others = [line for number, line in enumerate(lines) if line not in in_tables and number not in in_placed]
         if not (lines and running_text.is_in_order(others)):
             return as_read
         rows = find_rows(page_lines, lines)
         if in_tables:
             rows |= {number for number, line in enumerate(lines) if line in in_tables}
-        lines = self._with_values(page, mark_bullets(page, lines))
-        written = running_text.as_markdown(lines, rows, styles)
+        shown = self._with_values(page, mark_bullets(page, lines))
+        written = running_text.as_markdown(shown, rows, styles)
         # Fonts may have letters that only one of the libraries knows.
         if _count_letters(written) < _MIN_SHARE_OF_LETTERS * _count_letters(text):
             return as_read
         if _is_torn(written, text):
             return _BEFORE_LETTER_OF_WORD.sub("", as_read)
         written = self._insert(tables, written)
+        if missing := [place for place in placed if table_places.markdown(place[1].rows) not in written]:
+            # Their cells were not written row by row. What is between such tables is text of its own.
+            around = _write_around(shown, missing, partial(self._between, page_lines, styles=styles))
+            return self._insert(tables, around)
         # xberg may have found a table whose columns are neither between lines nor in order.
         if not table_places.count_rows(as_read):
             return written
@@ -135,6 +147,19 @@ class _Pages:
         titles = frozenset(_HEADING.findall(written))
         count_rows = partial(table_places.count_rows, known=inserted, titles=titles)
         return written if count_rows(written) >= count_rows(as_read) else as_read
+
+    @staticmethod
+    def _between(page_lines: PageLines, lines: Sequence[TextLine], *, styles: running_text.Styles) -> str:
+        return running_text.as_markdown(lines, find_rows(page_lines, lines), styles)
+
+    def _find_lines(
+        self, tables: Sequence[RuledTable], lines: Sequence[TextLine]
+    ) -> list[tuple[frozenset[int], RuledTable]]:
+        """Return the tables with the lines that they consist of; none in a form, whose values are no lines."""
+        if not tables or self._document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+            return []
+        self._characters.take(len(tables) * (1 + len(lines) // _LINES_PER_STEP))
+        return [(numbers, table) for table in tables if (numbers := _lines_of_table(table, lines))]
 
     def _insert(self, tables: Sequence[table_places.Rows], text: str) -> str:
         return table_places.insert(text, tables, self._budget) if tables else text
@@ -173,6 +198,46 @@ class _Pages:
         self._characters.take(1 + len(page_lines.text))
         box = page.get_cropbox()
         return page, page_lines, attach_labels([line for line in page_lines.lines() if _is_on_page(line, box)])
+
+
+def _lines_of_table(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
+    """Return the numbers of the lines that a table consists of; none if some are missing, or have other words."""
+    numbers = frozenset(
+        number
+        for number, line in enumerate(lines)
+        if table.left <= line.left <= table.right
+        and table.bottom < line.bottom + _MIDDLE_OF_LINE * line.height < table.top
+    )
+    heights = [lines[number].height for number in numbers]
+    if heights and max(heights) > _MAX_HEIGHTS * statistics.median(heights):  # headings: lines around parts of a page
+        return frozenset()
+    in_lines = Counter(word for number in numbers for word in lines[number].text.split())
+    in_cells = Counter(word for row in table.rows for cell in row for word in cell.split())
+    has_same_words = (in_lines - in_cells).total() <= _MAX_OTHER_WORDS and _letters(in_lines) == _letters(in_cells)
+    return numbers if has_same_words else frozenset()
+
+
+def _letters(words: Counter[str]) -> Counter[str]:
+    return Counter(character for word in words.elements() for character in word if character.isalnum())
+
+
+def _write_around(
+    lines: Sequence[TextLine],
+    tables: Sequence[tuple[frozenset[int], RuledTable]],
+    as_markdown: Callable[[Sequence[TextLine]], str],
+) -> str:
+    """Return the Markdown of the lines, in which each table is where its first line was."""
+    table_of = {number: place for place, (numbers, _) in enumerate(tables) for number in numbers}
+    parts, written, between = list[str](), set[int](), list[TextLine]()
+    for number, line in enumerate(lines):
+        place = table_of.get(number)
+        if place is None:
+            between.append(line)
+        elif place not in written:
+            parts += [as_markdown(between), table_places.markdown(tables[place][1].rows)]
+            written.add(place)
+            between = []
+    return "\n\n".join(part for part in (*parts, as_markdown(between)) if part)
 
 
 def _is_on_page(line: TextLine, box: tuple[float, float, float, float]) -> bool:

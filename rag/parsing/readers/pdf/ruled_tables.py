@@ -7,6 +7,7 @@ table without such a place stays as it was read.
 import ctypes
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -33,8 +34,19 @@ _MAX_BOXES = 5_000
 _STEPS_PER_CHARACTER = 5
 
 
-def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
-    """Yield the cells of each table of a page. Their lines are still separate."""
+@dataclass(frozen=True, slots=True)
+class RuledTable:
+    """The cells of a table, whose lines are still separate, and where it is on its page, in points."""
+
+    rows: list[list[str]]
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[RuledTable]:
+    """Yield the tables of a page."""
     if page.get_rotation():
         return
     horizontal, vertical = _lines(page)
@@ -68,7 +80,8 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
         has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
         if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):
             is_reversed = is_right_to_left("".join(cell for row in rows for cell in row))
-            yield [row[::-1] for row in rows] if is_reversed else rows
+            rows = [row[::-1] for row in rows] if is_reversed else rows
+            yield RuledTable(rows, xs[0], ys[-1], xs[-1], ys[0])
 
 
 def _row(
