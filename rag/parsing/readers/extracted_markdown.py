@@ -38,6 +38,7 @@ _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
 # A sign between figures is that of a multiplication.
 _EMPHASIS = re.compile(r"(?<![\\*])(?!(?<=\d)\*\d)\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
+_EMPHASISED_CODE = re.compile(r"(?<![\\*])(\*{1,3})(`[^`\n]{1,200}`)\1(?!\*)")
 _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
 # `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
@@ -186,6 +187,7 @@ def _find_code_blocks(markdown: str) -> Iterator[tuple[int, int]]:
 
 
 def _strip_outside_code(markdown: str) -> str:
+    markdown = _EMPHASISED_CODE.sub(r"\2", markdown)
     parts, end = [], 0
     for code in _CODE_SPAN.finditer(markdown):
         parts += [markdown[end : code.start()], code.group()]

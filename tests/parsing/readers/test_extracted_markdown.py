@@ -21,6 +21,17 @@ def test_signs_of_multiplication_are_no_emphasis() -> None:
     assert extracted_markdown.strip_formatting("*Door*: 600*4 800*4 a*b*c") == "Door: 600*4 800*4 abc"
 
 
+def test_code_has_no_emphasis() -> None:
+    text = "*`action`* [*`names`*...] **`all`** 2*`x`*3"
+    assert extracted_markdown.strip_formatting(text) == "`action` [`names`...] `all` 2`x`3"
+
+
+def test_emphasised_code_is_found_in_linear_time() -> None:
+    assert takes_linear_time(
+        extracted_markdown.strip_formatting, lambda length, seed: f"*`{seed}" * (length // 4), 20_000
+    )
+
+
 @pytest.mark.parametrize(
     "title",
     [
