@@ -6,6 +6,7 @@ Does not use xberg, which inserts spaces where formatting changes within a word 
 import io
 import posixpath
 import zipfile
+from collections.abc import Sequence
 
 from lxml import etree
 
@@ -28,6 +29,9 @@ _NAMESPACES = {
 _TITLE_PLACEHOLDERS = {"title", "ctrTitle"}
 # Dates, footers, slide numbers and similar placeholders, which are not part of the content.
 _IGNORED_PLACEHOLDERS = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
+_TOP, _SIZE = "./p:spPr/a:xfrm/a:off/@y", ".//@sz"
+# In hundredths of a point: the size of text that does not say it.
+_USUAL_SIZE, _MAX_TITLE_CHARACTERS = 1_800, 120
 _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it again and send that."
 
 
@@ -70,11 +74,14 @@ class _Presentation:
         slide, related = self._xml(path), self._relationships(path)
         shapes = _find(slide, ".//p:sp")
         titles = (_single_line_text(shape) for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS)
-        title = next(filter(None, titles), "")
+        title, titled = next(filter(None, titles), ""), None
+        if not title and (titled := _largest_at_top(shapes)) is not None:
+            title = _single_line_text(titled)
         self._builder.add_page(number)
         self._builder.add_heading(1, title or f"Slide {number}")
         for shape in _find(slide, ".//p:sp | .//p:graphicFrame | .//p:pic"):
-            self._add_shape(shape, related)
+            if shape is not titled:
+                self._add_shape(shape, related)
         for relationship_type, related_path in related.values():
             if relationship_type == "notesSlide":
                 self._add_notes(related_path)
@@ -133,6 +140,22 @@ def _placeholder_type(shape: etree._Element) -> str:
     """Return the type of the layout placeholder that a shape fills; empty if it does not fill a placeholder."""
     placeholders = _find(shape, "./*/p:nvPr/p:ph")
     return placeholders[0].get("type", "body") if placeholders else ""
+
+
+def _largest_at_top(shapes: Sequence[etree._Element]) -> etree._Element | None:
+    """Return the shape that is above all others with text and has larger type: some programs write titles so."""
+    texts = [shape for shape in shapes if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS and read_words(shape)]
+    if len(texts) < 2 or not all(_find(shape, _TOP) for shape in texts):
+        return None
+    first, *others = sorted(texts, key=lambda shape: _largest(shape, _TOP, 0))
+    size = _largest(first, _SIZE, _USUAL_SIZE)
+    is_short = len(_single_line_text(first)) <= _MAX_TITLE_CHARACTERS
+    return first if is_short and all(size > _largest(shape, _SIZE, _USUAL_SIZE) for shape in others) else None
+
+
+def _largest(shape: etree._Element, path: str, usual: int) -> int:
+    """Return the largest of the numbers that a path finds, or the usual one."""
+    return max((int(number) for number in _find(shape, path) if number.lstrip("-").isdecimal()), default=usual)
 
 
 def _numbered_text(shape: etree._Element) -> str:

@@ -80,3 +80,26 @@ def test_numbers_of_slides(read: Read, paragraphs: list[tuple[str, int]], text: 
     slide = "ppt/slides/slide1.xml"
     whole = re.sub(rb"<a:p>(?:(?!<a:p>).)*?@.*?</a:p>", content.encode(), members[slide])
     assert read(files.packed(members | {slide: whole}), "a.pptx").text == f"# Rules\n\n{text}"
+
+
+def _text_box(text: str, *, top: int, size: int) -> str:
+    place = f'<p:spPr><a:xfrm><a:off x="0" y="{top}"/></a:xfrm></p:spPr>'
+    runs = f'<a:r><a:rPr sz="{size}"/><a:t>{text}</a:t></a:r>'
+    return f"<p:sp><p:nvSpPr><p:nvPr/></p:nvSpPr>{place}<p:txBody><a:p>{runs}</a:p></p:txBody></p:sp>"
+
+
+@pytest.mark.parametrize(
+    ("size", "top", "text"),
+    [
+        (4400, 100, "# Bees\n\nThey hum."),
+        (1800, 100, "# Slide 1\n\nThey hum.\n\nBees"),
+        (4400, 900, "# Slide 1\n\nThey hum.\n\nBees"),
+    ],
+)
+def test_large_text_at_the_top_is_the_title_of_a_slide_without_one(read: Read, size: int, top: int, text: str) -> None:
+    boxes = _text_box("They hum.", top=500, size=2000) + _text_box("Bees", top=top, size=size)
+    with zipfile.ZipFile(io.BytesIO(files.pptx([("", "")]))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    slide = "ppt/slides/slide1.xml"
+    whole = re.sub(rb"<p:spTree>.*</p:spTree>", f"<p:spTree>{boxes}</p:spTree>".encode(), members[slide])
+    assert read(files.packed(members | {slide: whole}), "a.pptx").text == text
