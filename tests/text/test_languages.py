@@ -110,6 +110,31 @@ def test_texts_without_words_have_no_language(text: str) -> None:
     assert languages.detect_language(text) == ""
 
 
+ENGLISH_PROSE = (
+    "You may leave what you do not need in the yard, but not before six, and only if there is room for it. Those who "
+    "come from the station should ask at the desk which of the doors is open, because all others are shut by then."
+)
+
+
+def test_english_prose_is_recognised_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "identifier", lambda: pytest.fail("the model was asked"))
+    assert languages.detect_language(ENGLISH_PROSE) == "en"
+    assert languages.detect_language(f"Wi-Fi-Café, 12/2024:\n\n{ENGLISH_PROSE.upper()}") == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        (f"{ENGLISH_PROSE} {'彼女は台所の裏の中庭に自転車を置いた。' * 60}", "ja"),
+        (f"{' '.join(PARAGRAPHS['de'])} {ENGLISH_PROSE[:130]}", "de"),
+        ("let key for key in keys { use self; let key = self.key; for each in keys { use key; } } " * 4, ""),
+    ],
+    ids=["much in a script without spaces", "much in another language", "the same words again and again"],
+)
+def test_text_with_english_words_is_left_to_the_model(text: str, lang: str) -> None:
+    assert languages.detect_language(text) == lang
+
+
 def test_code_urls_and_numbers_are_ignored() -> None:
     noise = "```python\nfor each in the_list: print(each)\n```\nhttps://example.org/where/the/keys/are 4711 x_y_z\n"
     assert languages.detect_language(noise * 3 + PARAGRAPHS["de"][0]) == "de"
