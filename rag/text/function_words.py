@@ -24,14 +24,15 @@ _BEFORE_APOSTROPHES = " ".join(
 )
 _GERMAN = """
 aber alle allem allen aller alles als also am an ander andere anderen anderer anderes auch auf aus bei beim bin bis
-bist da dabei dadurch dafür damit dann darf darfst das dass daß dazu dein deine dem den denn der deren des dessen
-dich die dies diese diesem diesen dieser dieses dir doch dort du durch dürfen dürft ein eine einem einen einer eines
-er es etwas euch euer für gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem
-ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jene kann kein keine keinem keinen keiner können könnte man
-manche mehr mein meine mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne sehr sein seine seinem
-seinen seiner seit sich sie sind so solche soll sollen sollte sondern sonst über um und uns unser unsere unter vom
-von vor wann war waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden wessen wie
-wieder wir wird wo wohin woher wurde wurden zu zum zur zwischen
+bist da dabei dadurch dafür damit dann darf darfst das dass daß dazu dein deine dem den denn der deren des dessen dich
+die dies diese diesem diesen dieser dieses dir doch dort du durch dürfen dürft ein eine einem einen einer eines er es
+etwas euch euer für gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren
+ihrer im in ins ist ja jede jedem jeden jeder jedes jene kann kein keine keinem keinen keiner können könnte man manche
+mehr mein meine mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne sehr sein seine seinem seinen
+seiner seit sich sie sind so solche soll sollen sollte sondern sonst über um und uns unser unsere unter vom von vor
+wann war waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden wessen wie wieder
+wir wird wo wohin woher wurde wurden zu zum zur zwischen meinen meinem meiner meines deinen deinem deiner deines
+seines unseren unserem unserer unseres eure euren eurem eurer eures ihres keines
 """
 _FRENCH = """
 a afin ai ainsi alors au aucun aucune aussi autre autres aux avait avant avec avez avoir avons ayant c car ce ceci
@@ -47,10 +48,10 @@ a al algo algún alguna algunas algunos ambos ante antes aquel aquella aquellas 
 como cómo con contra cual cuál cuales cuáles cualquier cuando cuándo cuanta cuánta cuantas cuántas cuanto cuánto
 cuantos cuántos de debe debo del desde donde dónde dos durante e el él ella ellas ellos en entre era eran eres es esa
 esas ese eso esos esta está estaba estamos están estar estas este esto estos fue fueron ha había han has hasta hay he
-la las le les lo los más me mi mis
-mientras mismo muy nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero poco por porque pues
-puede pueden puedo que qué quien quién quienes se sea ser si sí sido sin sobre solo sólo son soy su sus también tan
-tanto te tener tengo ti tiene tienen todo todos tu tú tus un una unas uno unos usted ustedes y ya yo
+la las le les lo los más me mi mis mientras mismo muy nada ni no nos nosotros nuestra nuestro o os otra otras otro
+otros para pero poco por porque pues puede pueden puedo que qué quien quién quienes se sea ser si sí sido sin sobre
+solo sólo son soy su sus también tan tanto te tener tengo ti tiene tienen todo todos tu tú tus un una unas uno unos
+usted ustedes y ya yo nuestros nuestras vuestro vuestra vuestros vuestras
 """
 _ITALIAN = """
 a abbiamo ad agli ai al alcuni alcune all alla alle allo allora altra altre altri altro anche ancora avere aveva c che
@@ -60,15 +61,15 @@ lei li lo loro lui ma me mentre mi mia mie miei mio molto ne negli nei nel nell 
 nostro o ogni oltre per perché perciò più poco poi prima può qual quale quali quando quanta quante quanti quanto
 quella quelle quelli quello questa queste questi questo qui quindi sarà se sei sempre senza si sia siamo siete solo
 sono sopra sotto sta stata stati stato su sua sue sugli sui sul sull sulla sulle sullo suo suoi ti tra tu tua tuo
-tutta tutte tutti tutto un una uno v vi voi
+tutta tutte tutti tutto un una uno v vi voi tuoi tue nostri nostre vostro vostra vostri vostre
 """
 _PORTUGUESE = """
 a à ao aos aquela aquelas aquele aqueles aquilo as às até cada com como da das de dela dele deles depois do dos e é
 ela elas ele eles em entre era eram essa essas esse esses esta está estão estar estas estava este estes eu foi foram
 há isso isto já lhe lhes mais mas me mesmo meu meus minha minhas muito na não nas nem no nos nós nossa nosso num numa
 o onde os ou outra outras outro outros para pela pelas pelo pelos pode podem por porque porquê qual quais quando
-quanta quantas quanto quantos que quê quem são se sem ser será seu seus si sido só sob sobre sua suas também tão te tem
-têm ter teu toda todas todo todos tu tua um uma umas uns você vocês
+quanta quantas quanto quantos que quê quem são se sem ser será seu seus si sido só sob sobre sua suas também tão te
+tem têm ter teu toda todas todo todos tu tua um uma umas uns você vocês nossos nossas
 """
 _DUTCH = """
 aan al alle alleen als altijd andere ben bij dan dat de deze die dit doen door dus een eens elk elke en er geen geweest
