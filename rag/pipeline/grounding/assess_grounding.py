@@ -20,7 +20,7 @@ from rag.types import Context, Grounding, Message, Passage
 from .best_passage_margin import adjust_to_margin, heading_stands_out
 from .calibration_curve import select_curve
 from .cited_section import find_cited_section
-from .cross_language_grounding import find_other_languages, probability_between_languages
+from .cross_language_grounding import LOGIT_OF_UNREAD, find_other_languages, probability_between_languages
 from .gaps import QueryPart, asks_about_other_code, extract_query_parts, find_covered_parts, find_gaps
 from .non_english_grounding import find_same_language, probability_within_language
 
@@ -109,15 +109,16 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
         and (passage.chunk_id in same_language_ids or passage.multilingual_cosine is not None)
     ]
     best_cosine = max((passage.cross_language_cosine for passage in compared), default=0.0)
+    logit_of_unread = LOGIT_OF_UNREAD if any(passage.answer_logit is not None for passage in passages) else None
 
     def estimate(passage: Passage, covered: frozenset[QueryPart]) -> float:
+        logit = logit_of_unread if passage.answer_logit is None else passage.answer_logit
         if passage.chunk_id in other_language_ids:
             # One in the language of the question that is at least as similar is easier to read.
-            return probability_between_languages(passage) if passage.cross_language_cosine > best_cosine else 0.0
+            return probability_between_languages(passage, logit) if passage.cross_language_cosine > best_cosine else 0.0
         if passage.chunk_id in same_language_ids:
-            return probability_within_language(
-                passage, _coverage(passage, parts, covered), _relative_similarity(passage)
-            )
+            coverage = _coverage(passage, parts, covered)
+            return probability_within_language(passage, coverage, _relative_similarity(passage), logit)
         return curve(_evidence_score(passage, parts, covered))
 
     scores = [estimate(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]

@@ -25,8 +25,9 @@ _MAX_WITH_ONE_DOUBT = 0.75
 # With two of these reasons, of different kinds, 19 of 35 quotes in ten sets were right, and 79 of 131 in texts without
 # sections. With one of them, and a word of the question that no passage mentions, 23 of 38 in eleven sets were, and 87
 # of 108 without such a word. No words show whether a quote in another language is the answer: 30 of 53 for questions
-# in other languages were, and 25 of 73 for English ones, which most often are about English documents. Of seven
-# answers to "how many" without a number near the noun, none was.
+# in other languages were, and 25 of 73 for English ones, which most often are about English documents. If a model has
+# read question and passage together, 27 of 34 were, so these are limited like others with one doubt
+# (docs/decisions/0089-multilingual-check.md). Of seven answers to "how many" without a number near the noun, none was.
 _MAX_WITH_DOUBTS, _MAX_BETWEEN_LANGUAGES, _MAX_FOR_ENGLISH, _MAX_WITHOUT_COUNT = 0.67, 0.5, 0.4, 0.5
 _MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
@@ -50,6 +51,7 @@ class QuoteEvidence:
         has_all_steps: Whether the quotes are more than one of the numbered sections that say how something is done.
         has_same_negation: Whether question and quotes are about what is, or both about what is not.
         is_between_languages: Whether a quote is in a language other than the question's.
+        is_read: Whether a model for any language has read the question together with the first quote's passage.
         is_for_english: Whether the question is English.
         is_measured: Whether confidence was measured for the embedding model and the question's language.
     """
@@ -67,6 +69,7 @@ class QuoteEvidence:
     has_all_steps: bool = True
     has_same_negation: bool = True
     is_between_languages: bool = False
+    is_read: bool = False
     is_for_english: bool = True
     is_measured: bool = True
 
@@ -81,6 +84,8 @@ def confidence_of_quotes(probability: float, evidence: QuoteEvidence) -> float:
     odds = _ODDS_IN_BEST_PASSAGE if evidence.is_in_best_passage else _ODDS_IN_OTHER_PASSAGE
     confidence = odds * probability / (1 - probability + odds * probability)
     doubts = _count_doubts(evidence)
+    if evidence.is_between_languages and evidence.is_read:
+        return min(confidence, _MAX_WITH_ONE_DOUBT)
     if evidence.is_between_languages:
         return min(confidence, _MAX_FOR_ENGLISH if evidence.is_for_english else _MAX_BETWEEN_LANGUAGES)
     if not evidence.has_count:

@@ -1,5 +1,6 @@
 """Grounding before an answer, validation after it, and the calibration of scores."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -245,6 +246,8 @@ def test_a_quote_in_a_language_other_than_the_questions_never_has_high_confidenc
     for is_for_english, maximum in ((False, 0.5), (True, 0.4)):
         evidence = QuoteEvidence(is_between_languages=True, is_for_english=is_for_english)
         assert confidence_of_quotes(0.99, evidence) == maximum
+        assert confidence_of_quotes(0.99, dataclasses.replace(evidence, is_read=True)) == 0.75
+        assert confidence_of_quotes(0.3, dataclasses.replace(evidence, is_read=True)) < maximum
     assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
     english = passage("Vaccines are kept cold.").copy_with(lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])

@@ -176,7 +176,8 @@ def test_questions_in_other_languages_are_answered_with_the_english_sentence(wor
     second_model.embed_other_languages([library.pk])
     answered = answer(world, text)
     assert answered.text.startswith(ENGLISH["notice"])
-    assert (answered.warnings, answered.confidence) == ((), 0.5)
+    assert answered.warnings == ()
+    assert 1 / 3 < answered.confidence < 0.75
     assert "erwähnen nicht" not in answered.text
     ingest_text(library, "druckerei", "Der Vertrag der Druckerei liegt im dritten Stock.", lang="de")
     second_model.embed_other_languages([library.pk])
@@ -274,12 +275,15 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("Wer hat den Eiffelturm gebaut?", "Keine Textstelle beantwortet diese Frage eindeutig. Am nächsten kommt"),
+        (
+            "Wer hat den Eiffelturm gebaut?",
+            "In den Quellen wurde keine Antwort auf diese Frage gefunden. Am nächsten kommt",
+        ),
         ("Qui a construit la tour Eiffel ?", "Aucune réponse à cette question n’a été trouvée dans les sources."),
         ("¿En qué año nació Pablo Picasso?", "No se encontró ninguna respuesta a esta pregunta en las fuentes."),
         (
             "Wie heeft de Eiffeltoren gebouwd?",
-            "Geen enkele passage beantwoordt deze vraag duidelijk. Het dichtst in de buurt",
+            "In de bronnen is geen antwoord op deze vraag gevonden. Het dichtst in de buurt",
         ),
         ("Who built the Eiffel tower?", "No answer to this question was found in the sources."),
     ],

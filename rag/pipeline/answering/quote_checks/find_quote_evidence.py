@@ -49,6 +49,7 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(nearest_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, nearest_heading(first), citations),
         is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
+        is_read=first is not None and first.citations[0].passage.answer_logit is not None,
         is_for_english=is_english(query),
         is_measured=CONFIDENCE_UNKNOWN not in grounding.warnings,
     )

@@ -23,9 +23,9 @@ logger = structlog.get_logger(__name__)
 
 # How many of the best passages are read: each takes 10 ms of CPU time. Of more ones only the words are compared, which
 # takes one.
-_MAX_READ, _MAX_COMPARED = 8, 30
+_MAX_READ, _MAX_COMPARED = 8, 50
 # The weight of the model's logit beside that of the relevance, and of the similarity of words if both are standardized.
-_WEIGHT, _WORDS_WEIGHT = 1.0, 0.75
+_WEIGHT, _WORDS_WEIGHT = 1.5, 0.75
 
 
 def read_together(question: str, passages: Sequence[Passage]) -> list[Passage]:

@@ -40,6 +40,12 @@ def test_a_section_that_is_much_more_relevant_than_others_may_be_sure() -> None:
     assert confidence(question, section(heading, text, relevance=0.6, maxsim=None)) > 0.9, "not of late interaction"
 
 
+def test_a_quote_in_another_language_may_be_surer_if_a_model_has_read_it() -> None:
+    question, quoted = "Wer läutet die Glocke?", passage("The porter rings the bell at noon.", lang="en")
+    assert confidence(question, quoted) == 0.5
+    assert confidence(question, quoted.copy_with(answer_logit=2.0)) == 0.75
+
+
 @pytest.mark.parametrize(
     ("question", "heading", "text"),
     [

@@ -95,9 +95,9 @@ def test_words_of_passages_in_the_language_of_the_question_are_not_compared(read
     assert reader.compared == ["1", "2", "5"]
 
 
-def test_words_of_the_best_thirty_are_compared(reader: Reader) -> None:
-    read_together(GERMAN, passages(*map(str, range(40))))
-    assert reader.compared == [*map(str, range(30))]
+def test_words_of_the_best_fifty_are_compared(reader: Reader) -> None:
+    read_together(GERMAN, passages(*map(str, range(60))))
+    assert reader.compared == [*map(str, range(50))]
 
 
 def test_the_nearest_heading_or_the_title_is_read_with_a_passage(reader: Reader) -> None:
