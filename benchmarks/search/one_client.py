@@ -3,7 +3,7 @@
 python -m ragsite.embedded var/http --throwaway python -m benchmarks.search.one_client
 
 It is compared with embedding the question and the SQL of both searches alone, among BENCH_CHUNKS generated chunks
-(100,000) and BENCH_DOCUMENTS documents (300); and with the same without row-level security. The figures are also in
+(100,000) and BENCH_DOCUMENTS documents (320); and with the same without row-level security. The figures are also in
 one_client.json in the data folder.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.support.api_client import ApiClient
 
 _CHUNKS = int(os.environ.get("BENCH_CHUNKS", "100000"))
-_DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "300"))
+_DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "320"))
 # Questions before a measurement.
 _WARM_UP = 10
 # Chunks of a generated document, which are written together.
