@@ -18,6 +18,7 @@ from rag.text.sentences.unspaced_scripts import count_words
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
+from .other_editions import find_parts_of_other_editions
 from .part_subjects import begins_with_term, find_best_named_rows, find_rarest_code, names_row
 from .question_words import total
 from .rows_by_amount import rows_by_amount
@@ -71,6 +72,8 @@ _PROCEDURE_BONUS = 0.5
 _YES_OR_NO_PENALTY = 2.0
 # Penalty for a sentence that only says where to read on, in standard deviations.
 _POINTER_PENALTY = 2.0
+# Penalty for a part of last year's document if one of the year of the question was found, in standard deviations.
+_OTHER_EDITION_PENALTY = 3.0
 # Penalty for the lines above a mail if the question is not about the mail itself, in standard deviations.
 _MAIL_HEADER_PENALTY = 5.0
 # Penalty for what a mail quotes of earlier ones, in standard deviations.
@@ -106,6 +109,7 @@ def score_candidates(
         for candidate in candidates
     ]
     named = [names_row(structures, candidate, question.short_tokens) for candidate in candidates]
+    of_other_editions = find_parts_of_other_editions(candidates, structures, question.words)
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
         - penalties[candidate.passage_number - 1]
@@ -116,7 +120,8 @@ def score_candidates(
         + (_SUBJECT_BONUS if is_named else 0.0)
         + (_IDENTIFIED_BONUS if (candidate.passage_number, candidate.index) in identified else 0.0)
         + (0.0 if any(named) else _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)])
-        for candidate, is_named in zip(candidates, named, strict=True)
+        - (_OTHER_EDITION_PENALTY if is_of_other_edition else 0.0)
+        for candidate, is_named, is_of_other_edition in zip(candidates, named, of_other_editions, strict=True)
     ]
     token_scores = [_token_scores(candidate, structures, similarity) for candidate in candidates]
     is_compared = any(scores is not None for scores in token_scores)

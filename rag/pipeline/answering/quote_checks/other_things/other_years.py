@@ -173,11 +173,17 @@ def _was_so_before(text: str, years: Sequence[re.Match[str]], labels: Sequence[i
 
 
 def _years_of_other_passages(query: str, label: str, passage: Passage | None) -> list[int]:
-    """Return the years that a question asks about, if the passage has none of them."""
+    """Return the years that a question asks about, if the passage has none of them.
+
+    What a document of an earlier year says of them elsewhere does not count: "See the price list of 2025".
+    """
     if passage is None:
         return []
     sought = {int(year) for clause in asking_clauses(query) for year in _ASKED_YEAR.findall(clause)}
-    known = {int(year) for year in _YEAR.findall(f"{label}\n{passage.text_with_headings}")}
+    named = {int(year) for year in _YEAR.findall(label)}
+    if sought and named and max(named) < min(sought):
+        return sorted(sought)
+    known = named | {int(year) for year in _YEAR.findall(passage.text_with_headings)}
     return sorted(sought) if sought.isdisjoint(known) else []
 
 

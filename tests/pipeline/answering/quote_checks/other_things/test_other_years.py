@@ -81,6 +81,13 @@ def test_a_year_that_only_other_passages_have_is_missing(question: str, text: st
     assert is_about_other_years(question, text, [], passage(text, title=title))
 
 
+def test_a_document_of_an_earlier_year_only_names_a_later_one() -> None:
+    text, rest = "The race costs 20 euros.", "See the price list of 2025 for prices of that year."
+    assert is_about_other_years(PRICE, text, [], passage(f"{text} {rest}", title="Prices 2024"))
+    in_quote = "In 2025 the race costs 20 euros."
+    assert not is_about_other_years(PRICE, in_quote, [], passage(in_quote, title="Minutes 2024"))
+
+
 @pytest.mark.parametrize(
     ("question", "text", "title", "rest"),
     [
