@@ -14,7 +14,7 @@ _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
 def find_parts_of_other_editions(
     candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], words: Sequence[str]
 ) -> list[bool]:
-    """Return for each candidate whether its document is of another year than another document that was found.
+    """Return for each candidate whether its document is not of the year of the question, and one of that year was found.
 
     The year of a document is in its title, its path or the headings above the passage. A part that names the year of
     the question itself is about it, whenever it was written.
