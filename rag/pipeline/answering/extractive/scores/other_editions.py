@@ -14,7 +14,7 @@ _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
 def find_parts_of_other_editions(
     candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], words: Sequence[str]
 ) -> list[bool]:
-    """Return for each candidate whether its document is not of the year of the question, and one of that year was found.
+    """Return for each candidate whether its document is of other years, although one of the question's year was found.
 
     The year of a document is in its title, its path or the headings above the passage. A part that names the year of
     the question itself is about it, whenever it was written.
