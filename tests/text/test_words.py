@@ -189,3 +189,17 @@ def test_more_words_than_are_kept_have_their_stems() -> None:
     assert words.stems("\n".join(counted)).most_common(1) == [("hous", 60_000)]
     assert words.stem("houses") == "hous"
     assert words.stem("häuser", "de") == words.stem("haus", "de") != words.stem("häuser")
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "content"),
+    [
+        ("Wo kann ich meinen Wagen parken?", "de", ["wagen", "parken"]),
+        ("Wer pflegt den Garten unserer Nachbarn?", "de", ["pflegt", "garten", "nachbarn"]),
+        ("¿Dónde están nuestras llaves?", "es", ["llaves"]),
+        ("Dove sono i vostri biglietti?", "it", ["biglietti"]),
+        ("Onde estão os nossos livros?", "pt", ["livros"]),
+    ],
+)
+def test_possessives_are_no_content_words(question: str, lang: str, content: list[str]) -> None:
+    assert words.content_words(question, lang) == content
