@@ -1,6 +1,7 @@
 """The base of admin pages that only superusers open."""
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import ValidationError
 from django.db import DataError
 from django.db.models import Model
@@ -17,7 +18,9 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
         try:
             return super().changelist_view(request, {**title, **(extra_context or {})})
         except (DataError, ValidationError, ValueError, OverflowError):  # unknown filters, or rows without an id
-            return HttpResponseRedirect(f"{request.path}?e=1")
+            if set(request.GET) <= {ERROR_FLAG} and not request.POST:
+                raise  # nothing that was sent is the cause, and a redirect would come back here
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model | None:
         # Django fails for `?_to_field=`.

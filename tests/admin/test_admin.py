@@ -6,6 +6,7 @@ import pytest
 
 from accounts.models import User
 from orgs.models import ApiKey, Membership, Role
+from rag.admin.embedding_model_admin import EmbeddingModelAdmin
 from rag.models import DataSource
 from tests.support.browsers import staff_browser
 from tests.support.factories import World
@@ -66,6 +67,19 @@ def test_filters_by_what_is_no_date_lead_to_the_whole_list(world: World) -> None
     for year in ("0", "99999"):
         reply = client.get(models, {"created_at__year": year})
         assert (reply.status_code, reply.headers.get("Location")) == (302, f"{models}?e=1")
+
+
+def test_a_list_that_fails_without_filters_is_no_redirect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would lead to itself again and again, and nobody would learn of the failure."""
+
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    client = staff_browser(User.objects.create_superuser("operator@home.example", "a long enough password"))
+    monkeypatch.setattr(EmbeddingModelAdmin, "get_queryset", fail)
+    for query in ({}, {"e": "1"}):
+        with pytest.raises(ValueError):  # noqa: PT011  # the one above
+            client.get("/admin/rag/embeddingmodel/", query)
 
 
 def test_no_page_suggests_rows(world: World) -> None:
