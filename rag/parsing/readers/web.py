@@ -1,6 +1,7 @@
 """Web pages: the main content with headings and tables, without navigation and scripts."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from .extracted_markdown import strip_formatting, with_chosen_title
+from .office.headings import html_headings
 from .office.numbering import html_lists
 from .xberg_adapter import extract
 
@@ -58,6 +60,8 @@ _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='m
 _LAYOUT_TABLES = (
     "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
 )
+# Cells with several paragraphs, and how many words a text has that is no cell of a table.
+_LONG_CELLS, _MIN_WORDS_OF_TEXT = "//table//td[count(p | div | center | ul | ol | br) >= 3]", 100
 # Office programs write numbered headings as items, with the lists of lower headings in them.
 _LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
 # Browsers show it as a line break, lxml leaves it out.
@@ -66,12 +70,15 @@ _LINE_BREAK = re.compile(r"</br>", re.I)
 _NO_TITLE = re.compile(r"untitled(?: document| page)?(?: \d{1,3})?|new page(?: \d{1,3})?", re.I)
 _TEXT_TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th")
 _TITLE_CLASSES = frozenset({"title", "MsoTitle"})
-_INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time"})
+# trafilatura loses the space before emphasis after a line break, and sometimes the text after it.
+_INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time", "b", "strong", "i", "em", "big", "small"})
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
 # If the main text has a smaller share of the page's words, too much is missing and the whole page is used.
 _MIN_MAIN_TEXT_SHARE = 0.6
+# The same if this share of the words of its paragraphs is missing: menus and footers have few words in a line.
+_MAX_MISSING_SHARE, _MIN_WORDS_OF_PARAGRAPH = 0.1, 20
 # Larger pages are used as a whole: finding the main text takes more than a second per million characters.
 _MAX_MAIN_TEXT_CHARACTERS = 4_000_000
 # The libraries silently drop elements that are nested deeper.
@@ -167,6 +174,7 @@ def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, s
     for element in page.xpath(_LISTS_OF_HEADINGS):
         element.tag = "div"
     html_lists.write_numbers(page, list_styles)
+    html_headings.mark_headings(page)
     for element in list(page.iter(etree.Element)):
         is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`
         if is_formatting and element.getparent() is not None:
@@ -188,11 +196,20 @@ def _collapse(text: str) -> str:
 
 
 def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:
-    """Turn tables that only place parts of the page into blocks: they hold tables or headings, or are one column."""
-    for table in page.xpath(_LAYOUT_TABLES):
-        for part in list(table.iter("table", "tbody", "tr", "td", "th", "center")):
-            if next(part.iterancestors("table"), part) is table or part is table:
-                part.tag = "div"
+    """Turn tables that only place parts of the page into blocks.
+
+    They hold tables, headings or a text of several paragraphs, or are one column.
+    """
+    tables = dict.fromkeys(page.xpath(_LAYOUT_TABLES))
+    tables |= dict.fromkeys(cell.xpath("ancestor::table[1]")[0] for cell in page.xpath(_LONG_CELLS) if _is_text(cell))
+    for table in tables:
+        parts = table.iter("tbody", "tr", "td", "th", "center")
+        for part in [table, *(part for part in parts if next(part.iterancestors("table"), None) is table)]:
+            part.tag = "div"
+
+
+def _is_text(cell: lxml.html.HtmlElement) -> bool:
+    return len(_WORD.findall(cell.text_content())) >= _MIN_WORDS_OF_TEXT
 
 
 def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
@@ -216,11 +233,14 @@ def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
 
 
 def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:
-    """Return whether the main text has most of the words and rows, and all headings of levels 1 to 3."""
+    """Return whether the main text has most of the words and rows, and all paragraphs and headings of levels 1 to 3."""
     headings = {heading.title for heading in main_text.headings}
     missing = [heading for heading in full_text.headings if heading.level <= 3 and heading.title not in headings]
     if len(_ROW.findall(main_text.text)) < _MIN_MAIN_TEXT_SHARE * len(_ROW.findall(full_text.text)):
         return False
-    return not missing and len(_WORD.findall(main_text.text)) >= _MIN_MAIN_TEXT_SHARE * len(
-        _WORD.findall(full_text.text)
-    )
+    words, all_words = Counter(_WORD.findall(main_text.text)), Counter(_WORD.findall(full_text.text))
+    if missing or words.total() < _MIN_MAIN_TEXT_SHARE * all_words.total():
+        return False
+    lines = (_WORD.findall(line) for line in full_text.text.split("\n"))
+    paragraphs = Counter(word for line in lines if len(line) >= _MIN_WORDS_OF_PARAGRAPH for word in line)
+    return (paragraphs - words).total() <= _MAX_MISSING_SHARE * paragraphs.total()

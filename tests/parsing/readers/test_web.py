@@ -170,3 +170,28 @@ def test_headings_that_are_items_of_a_list_stay_headings(read: Read) -> None:
     inner = "<ol><li><h2>The boat</h2></li></ol>"
     page = f"<html><body><ol><li><h1>Subject</h1>{inner}</li></ol><p>It is Anna.</p></body></html>"
     assert read(page.encode(), "a.html").text == "# Subject\n\n## The boat\n\nIt is Anna."
+
+
+def test_bold_and_large_lines_are_headings(read: Read) -> None:
+    page = b"""<html><body><h2>Club</h2><p>Bees hum all summer in the garden.</p><p><strong>Fees</strong></p>
+        <p>The fee is <b>20 euros</b> and is paid in May.</p><p><font size="5"><a name="dates">Dates</a></font><br></p>
+        <p>We meet in June.</p><ul><li><b>Honey</b></li></ul><p><b><a href="/more">More</a></b></p><p>End.</p>"""
+    parsed = read(page, "club.html")
+    assert [(heading.level, heading.title) for heading in parsed.headings] == [(2, "Club"), (3, "Fees"), (3, "Dates")]
+    assert "The fee is 20 euros and is paid in May." in parsed.text
+
+
+def test_emphasis_after_line_breaks_keeps_the_words_apart(read: Read) -> None:
+    sentence = "the <i>Linnet</i> left the harbour early in the morning with all of her nets"
+    page = f"<html><body><ul><li>On Monday {sentence}.<br>On Tuesday {sentence}.</li></ul></body></html>"
+    text = read(page.encode(), "ship.html").text
+    assert text.count("the Linnet left the harbour early in the morning with all of her nets.") == 2
+
+
+def test_a_cell_with_a_text_is_a_part_of_the_page(read: Read) -> None:
+    paragraph = "The bees of the club fly over the meadows every day and bring home what they find in flowers."
+    text = "".join(f"<p>{paragraph} {number}</p>" for number in range(6))
+    page = f"<table><tr><td><p>Home</p></td><td><p><b>Our bees</b></p>{text}</td></tr></table>"
+    parsed = read(page.encode(), "layout.html")
+    assert "|" not in parsed.text
+    assert [heading.title for heading in parsed.headings] == ["Our bees"]
