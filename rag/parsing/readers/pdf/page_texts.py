@@ -14,10 +14,12 @@ from functools import partial
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from . import form_fields, headers_and_footers, running_text, table_places
-from .aligned_tables import find_aligned_tables, find_rows
+from . import form_fields, headers_and_footers, running_text
 from .letters.detached_labels import attach_labels
-from .ruled_tables import RuledTable, find_ruled_tables
+from .tables import table_places
+from .tables.aligned_tables import find_aligned_tables, find_rows
+from .tables.ruled_tables import RuledTable, find_ruled_tables
+from .tables.rules_between_rows import find_tables_with_rules
 from .text_lines import PageLines, TextLine, mark_bullets
 from .work_budget import WorkBudget, WorkExceeded
 
@@ -111,6 +113,8 @@ class _Pages:
         if page.get_rotation():
             return text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
+        with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
+        ruled += [table for table in with_rules if not any(_overlap(table, other) for other in ruled)]
         known = {_words(row) for table in ruled for row in table.rows}
         aligned = [
             table
@@ -219,6 +223,11 @@ def _lines_of_table(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[i
 
 def _letters(words: Counter[str]) -> Counter[str]:
     return Counter(character for word in words.elements() for character in word if character.isalnum())
+
+
+def _overlap(table: RuledTable, other: RuledTable) -> bool:
+    is_beside = table.right < other.left or other.right < table.left
+    return not is_beside and table.bottom < other.top and other.bottom < table.top
 
 
 def _write_around(

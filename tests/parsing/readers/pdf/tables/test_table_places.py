@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Rule, Text
-from rag.parsing.readers.pdf import table_places
+from rag.parsing.readers.pdf.tables import table_places
 from rag.parsing.readers.pdf.work_budget import WorkBudget
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time

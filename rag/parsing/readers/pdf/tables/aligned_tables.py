@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.parsing.readers.pdf.text_lines import PageLines, Segment, TextLine
+
 from .table_places import has_long_cells
-from .text_lines import PageLines, Segment, TextLine
 
 _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
 # In heights of a letter: how far apart the base lines of two rows may be.

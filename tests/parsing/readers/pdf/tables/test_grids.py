@@ -7,7 +7,7 @@ import pytest
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from rag.parsing.readers.pdf import page_texts
-from rag.parsing.readers.pdf.grids import Line, find_grids, without_backgrounds
+from rag.parsing.readers.pdf.tables.grids import Line, find_grids, without_backgrounds
 from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
 from tests.support.checks.growth import takes_linear_time
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from rag.parsing.readers.pdf.letters.cell_texts import CellTexts
+from rag.parsing.readers.pdf.letters.right_to_left import is_right_to_left
+from rag.parsing.readers.pdf.work_budget import WorkBudget
+
 from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids, without_backgrounds
-from .letters.cell_texts import CellTexts
-from .letters.right_to_left import is_right_to_left
-from .work_budget import WorkBudget
 
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
@@ -49,7 +50,7 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
     """Yield the tables of a page."""
     if page.get_rotation():
         return
-    horizontal, vertical = _lines(page)
+    horizontal, vertical = drawn_lines(page)
     if not (_MIN_OPEN <= len(horizontal) <= _MAX_LINES and _MIN_OPEN <= len(vertical) <= _MAX_LINES):
         return
     text_page = page.get_textpage()
@@ -160,7 +161,7 @@ def _open_sides(lines: Sequence[Line], crossing: Sequence[Line]) -> Iterator[flo
         yield max(ends)
 
 
-def _lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
+def drawn_lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
     """Return the horizontal and the vertical lines of a page, those of rectangles too."""
     horizontal: list[Line] = []
     vertical: list[Line] = []

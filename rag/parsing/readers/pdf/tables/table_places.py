@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from .work_budget import WorkBudget
+from rag.parsing.readers.pdf.work_budget import WorkBudget
 
 # The rows of a table. The lines of a cell are lines of its text.
 Rows = Sequence[Sequence[str]]

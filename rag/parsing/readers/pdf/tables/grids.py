@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .work_budget import WorkBudget
+from rag.parsing.readers.pdf.work_budget import WorkBudget
 
 # In points: how far apart two lines may be that count as one.
 TOLERANCE = 3.0

@@ -1,0 +1,1 @@
+"""Tables of PDF files: their cells, and where they are in the text of a page."""
