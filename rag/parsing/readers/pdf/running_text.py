@@ -16,14 +16,16 @@ from .text_lines import SOFT_HYPHEN, TextLine
 _HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT = 1.12, 1.5, 1.08
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 160, 100, 3, 6
+# How many titles of a level may follow each other without text between them.
+_MAX_TITLES = 4
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
 _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 # What a heading has at least: three letters, or two of a script without spaces, which may be spread.
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
 _HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
-_ITEM = re.compile(r"(?:[•◦▪‣·–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
-_BULLET = re.compile(r"^(?:[•◦▪‣·*]|\uf0b7)\s+")
+_ITEM = re.compile(r"(?:[•◦▪‣·●○■∙➢❖☐□☑☒–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
+_BULLET = re.compile(r"^(?:[•◦▪‣·●○■∙➢❖*]|\uf0b7)\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
 # How much of a line's end is looked at.
 _END_CHARACTERS = 10
@@ -121,12 +123,31 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
                 in_lists.add(len(blocks))
             item = following
             blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
+    _demote_lists(blocks)
     texts = [
         f"{'#' * level} {' '.join(parts)}" if level else _HYPHEN_AT_END.sub("", "\n".join(parts))
         for level, parts in blocks
     ]
     separators = ["\n" if number in in_lists else "\n\n" for number in range(1, len(texts))]
     return "".join(part for pair in zip(["", *separators], texts, strict=False) for part in pair)
+
+
+def _demote_lists(blocks: list[tuple[int, list[str]]]) -> None:
+    """Make text of many titles of the same level that follow each other: names or dates in large type.
+
+    The first one stays if it has no title above it, and so does the last one if text follows.
+    """
+    first = 0
+    while first < len(blocks):
+        level, following = blocks[first][0], first + 1
+        while following < len(blocks) and blocks[following][0] == level:
+            following += 1
+        if level and following - first > _MAX_TITLES:
+            is_below_title = first > 0 and blocks[first - 1][0] > 0
+            for number in range(first + (not is_below_title), following - (following < len(blocks))):
+                if not _MARKED.match(blocks[number][1][0]):
+                    blocks[number] = (0, blocks[number][1])
+        first = following
 
 
 def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> int:

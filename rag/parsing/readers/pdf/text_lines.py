@@ -251,4 +251,9 @@ class PageLines:
         known = self._name.value.lower() if 0 < length <= _MAX_NAME_BYTES else b""
         is_fixed = bool(flags.value & _FIXED_PITCH) or any(part in known for part in _FIXED_NAMES)
         is_bold = any(part in known for part in _BOLD_NAMES) or known.endswith(_BOLD_ENDINGS)
-        return is_bold, is_fixed
+        return is_bold or self._has_outline(number), is_fixed
+
+    def _has_outline(self, number: int) -> bool:
+        """Return whether a character is filled and has a line around it: bold type of fonts that have none."""
+        drawn = pdfium_c.FPDFText_GetTextObject(self._text_page, number)
+        return bool(drawn) and pdfium_c.FPDFTextObj_GetTextRenderMode(drawn) == pdfium_c.FPDF_TEXTRENDERMODE_FILL_STROKE

@@ -18,6 +18,8 @@ _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
 _MAX_PITCH, _MAX_LINE_PITCH = 3.0, 1.7
 # In heights of a letter: how far apart the base lines of parts may be that are beside each other.
 _SAME_LINE = 0.3
+# How much farther than others a row without values may be below the one above.
+_SAME_PITCH = 1.2
 # In longer tables no row is searched for a cell that was written after them.
 _MAX_SEARCHED_ROWS = 100
 # In points: how far apart the beginnings of a cell's lines may be.
@@ -68,15 +70,30 @@ class _Row:
 def find_aligned_tables(page: PageLines, lines: Sequence[TextLine]) -> Iterator[AlignedTable]:
     """Yield the tables without lines. Programs write each cell with all of its lines, and then the next one."""
     run: list[_Row] = []
+    name: _Row | None = None  # of the rows that follow, if it is in their table
     for row in _find_rows(page, lines):
-        if run and _place(row, run):
+        if run and not name and _place(row, run):
             continue
-        if run and not (len(row.cells) > 1 and _follows(row, run[-1]) and len(run) < _MAX_ROWS):
+        last = name or (run[-1] if run else None)
+        if last and len(row.cells) > 1 and _follows(row, last) and len(run) < _MAX_ROWS:
+            run += [name, row] if name else [row]
+            name = None
+        elif run and not name and _is_name(row, run):
+            name = row
+        else:
             yield from _as_table(run)
-            run = []
-        if len(row.cells) > 1:
-            run.append(row)
+            run, name = [row] if len(row.cells) > 1 else [], None
     yield from _as_table(run)
+
+
+def _is_name(row: _Row, rows: Sequence[_Row]) -> bool:
+    """Return whether one line in the first column, as far from the row above as rows are, names the rows below."""
+    if len(row.cells) != 1 or len(row.lines) != 1 or len(rows) < 2 or not _follows(row, rows[-1]):
+        return False
+    pitch, usual = rows[-1].bottom - row.top, rows[-2].bottom - rows[-1].top
+    part, first = row.cells[0].parts[0], rows[-1].cells[0].joined()
+    is_in_column = abs(part.left - first.left) <= _TOLERANCE and part.right < rows[-1].cells[1].joined().left
+    return is_in_column and pitch <= _SAME_PITCH * usual
 
 
 def _find_rows(page: PageLines, lines: Sequence[TextLine]) -> Iterator[_Row]:

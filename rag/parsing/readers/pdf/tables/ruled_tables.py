@@ -79,6 +79,8 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
         has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
+        if all(line.is_edge for line in (*rules, *columns)):  # words with a background are not cells
+            has_columns = sum(sum(map(bool, row)) > 1 for row in rows) * 2 >= len(rows)
         if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):
             is_reversed = is_right_to_left("".join(cell for row in rows for cell in row))
             rows = [row[::-1] for row in rows] if is_reversed else rows

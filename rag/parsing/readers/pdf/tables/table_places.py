@@ -88,14 +88,18 @@ def count_rows(text: str, *, known: Sequence[Rows] = (), titles: frozenset[str] 
         known: Other tables. One whose words all are in one of these does not count: it is the same.
         titles: The headings of the page. A table with such a row does not count: it has parts of the page as rows.
     """
-    words = [_words(rows) for rows in known]
+    words, names = [_words(rows) for rows in known], {_joined([title]) for title in titles}
     return sum(
         len(rows)
         for _, rows in _markdown_tables(text)
         if len(rows) >= _MIN_COUNTED_ROWS
-        and not (has_long_cells(rows) or _has_items(rows) or any("".join(row).strip() in titles for row in rows))
+        and not (has_long_cells(rows) or _has_items(rows) or any(_joined(row) in names for row in rows))
         and not any(_words(rows) <= others for others in words)
     )
+
+
+def _joined(row: Sequence[str]) -> str:
+    return "".join("".join(row).split())
 
 
 def _words(rows: Rows) -> frozenset[str]:

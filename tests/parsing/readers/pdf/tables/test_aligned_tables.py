@@ -149,3 +149,14 @@ def test_words_may_be_divided_at_the_ends_of_rows(read: Read) -> None:
         items.append(Text(56, 710 - 30 * number, "dens"))
     text = read(drawn_pdf.draw([items]), "a.pdf").text
     assert "| Oslo | the town with the most ice and gardens |" in text
+
+
+def test_names_of_groups_of_rows_are_rows(read: Read) -> None:
+    rows = [_HEADER, _ROWS[0], ["East"], _ROWS[1], _ROWS[2]]
+    text = read(_page(rows), "a.pdf").text
+    assert "| Bergen | 285,911 | 12 m |\n| East |  |  |\n| Oslo | 709,037 | 23 m |" in text
+
+
+def test_a_line_farther_from_the_rows_above_is_a_title(read: Read) -> None:
+    rows = [_HEADER, *_ROWS, [], ["East"], *_ROWS]
+    assert "| Hamar | 32,000 | 124 m |\n\n" in read(_page(rows), "a.pdf").text

@@ -1,0 +1,59 @@
+"""Titles of PDF files by their type, names in a row, signs of lists and words with a background."""
+
+import string
+
+from rag.parsing.readers.pdf.running_text import as_markdown, find_styles
+from rag.parsing.readers.pdf.text_lines import TextLine
+from tests.parsing import files
+from tests.parsing.conftest import Read
+
+
+def _line(text: str, bottom: float, *, height: float = 10) -> TextLine:
+    return TextLine(text, 50, bottom, bottom, height, False, False, -1)
+
+
+_TEXT = [
+    _line("The club has a boat, and its members sail on the lake every day of the summer.", 300 - 12 * n)
+    for n in range(9)
+]
+_NAMES = ["Mary Poole, chair", "Tom Lake", "Ann Reed", "Joe Rivers", "Sue Brook, treasurer"]
+
+
+def _markdown(*lines: TextLine) -> str:
+    return as_markdown(lines, frozenset(), find_styles(lines))
+
+
+def test_names_in_large_type_below_a_title_are_text() -> None:
+    names = [_line(name, 660 - 30 * number, height=14) for number, name in enumerate(_NAMES)]
+    text = _markdown(_line("The board", 700, height=20), *names, *_TEXT)
+    assert text.startswith("# The board\n\nMary Poole, chair\n\nTom Lake\n\nAnn Reed\n\nJoe Rivers\n\n## Sue Brook")
+    assert _markdown(*names).startswith("Mary Poole, chair")
+
+
+def test_a_few_titles_on_each_other_and_numbered_ones_stay() -> None:
+    few = [_line(name, 660 - 30 * number, height=14) for number, name in enumerate(_NAMES[:4])]
+    assert _markdown(*few, *_TEXT).count("# ") == 4
+    numbered = [_line(f"{number}. {name}", 660 - 30 * number, height=14) for number, name in enumerate(_NAMES, 1)]
+    assert _markdown(*numbered, *_TEXT).count("# ") == 5
+
+
+def test_round_and_square_signs_begin_items() -> None:
+    lines = [_line(f"{sign} Bring {sign}", 400 - 12 * number) for number, sign in enumerate("●○■")]
+    assert _markdown(*lines) == "- Bring ●\n\n- Bring ○\n\n- Bring ■"
+
+
+def test_type_with_a_line_around_its_letters_is_bold(read: Read) -> None:
+    rows = ["we meet at the old boathouse on the lake", "and sail until it is dark"]
+    text = "".join(f" 0 -14 Td ({row}) Tj" for row in rows * 2)
+    content = f"BT /F1 12 Tf 72 700 Td 2 Tr (summer days) Tj 0 Tr 0 -10 Td {text} ET"
+    parsed = read(files.pdf_with_letters(content, string.ascii_lowercase), "a.pdf")
+    assert [heading.title for heading in parsed.headings] == ["summer days"]
+
+
+def test_words_with_a_background_are_no_cells(read: Read) -> None:
+    rows = ["we meet at the old boathouse on the lake", "and sail until it is dark", "and the moon shines"]
+    places = [(70, 190), (260, 40), (300, 60)]
+    areas = "".join(f" {x} {694 - 14 * row} {width} 14 re f" for row in range(3) for x, width in places)
+    text = "".join(f" 0 -14 Td ({row}) Tj" for row in rows)
+    content = f"0.9 g{areas} 0 g BT /F1 12 Tf 72 712 Td {text} ET"
+    assert "|" not in read(files.pdf_with_letters(content, string.ascii_lowercase), "a.pdf").text
