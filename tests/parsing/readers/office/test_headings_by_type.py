@@ -131,3 +131,19 @@ def test_a_document_without_a_title_is_named_after_the_heading_above_it(read: Re
 def test_a_title_without_a_word_of_the_text_is_that_of_another_document(read: Read, declared: str, title: str) -> None:
     body = '<text:h text:outline-level="1">Rules</text:h>' + f"<text:p>{_TEXT}</text:p>" * 20
     assert read(open_document("text", body, title=declared), "a.odt").title == title
+
+
+def test_titles_of_several_types_on_each_other_are_headings(read: Read) -> None:
+    large = f'{_BOLD}<w:sz w:val="40"/>'
+    lines = [("Summer", large), ("Boats:", f'{_BOLD}<w:sz w:val="30"/>'), ("Swan", _BOLD)]
+    titles = _titles(read, *(paragraph(text, font=font) for text, font in lines), paragraph(_TEXT))
+    assert [title for _, title in titles] == ["Summer", "Boats:", "Swan"]
+
+
+def test_boxes_with_a_text_have_headings_and_labels_are_none(read: Read) -> None:
+    def box(*paragraphs: str) -> str:
+        return f"<w:p><w:r><w:pict><w:txbxContent>{''.join(paragraphs)}</w:txbxContent></w:pict></w:r></w:p>"
+
+    monday = box(paragraph("Monday", font=_BOLD), paragraph(_TEXT), paragraph(_TEXT))
+    titles = _titles(read, paragraph(_TEXT), monday, box(paragraph("Fig. A", font=_BOLD)), paragraph(_TEXT))
+    assert [title for _, title in titles] == ["Monday"]

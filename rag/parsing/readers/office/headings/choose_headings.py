@@ -107,16 +107,24 @@ def _is_title(paragraph: Paragraph) -> bool:
 
 
 def _first_of_rows(paragraphs: Sequence[Paragraph], candidates: Sequence[int]) -> Iterator[int]:
-    """Yield the candidates, but of more than two on each other only the first one and those with a number."""
+    """Yield the candidates, but of more than two of a type on each other only the first and those with a number."""
     rows: list[list[int]] = []
     for place in candidates:
-        if rows and place == rows[-1][-1] + 1:
+        if rows and place == rows[-1][-1] + 1 and _is_same_type(paragraphs[place - 1], paragraphs[place]):
             rows[-1].append(place)
         else:
             rows.append([place])
     for row in rows:
         is_short = len(row) <= _MAX_ROW
         yield from (place for place in row if is_short or place == row[0] or _NUMBERED.match(paragraphs[place].text))
+
+
+def _is_same_type(above: Paragraph, paragraph: Paragraph) -> bool:
+    return (above.is_bold, above.is_underlined, above.size) == (
+        paragraph.is_bold,
+        paragraph.is_underlined,
+        paragraph.size,
+    )
 
 
 def _rank(place: int, size: float, large: Set[float], text_size: float) -> int:

@@ -14,6 +14,8 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading ?([1-9])|title", re.I)
 _OFF = ("0", "false", "off", "none")
 _MAX_BASES = 20
+# How many paragraphs a text box has that may have headings.
+_MIN_PARAGRAPHS = 3
 # xberg puts paragraphs together that are bold or italic as a whole; the text has no emphasis afterwards.
 _EMPHASIS = tuple(f"{_WORD}{name}" for name in ("b", "bCs", "i", "iCs", "u", "highlight", "strike"))
 
@@ -103,7 +105,8 @@ def _paragraph(element: etree._Element, styles: _Styles) -> Paragraph:
     basic = styles.types.get(style, styles.types.get("", styles.defaults))
     runs = list(_runs(element, basic, styles))
     is_item = properties is not None and properties.find(f"{_WORD}numPr") is not None
-    is_within = next(element.iterancestors(f"{_WORD}tc", f"{_WORD}txbxContent"), None) is not None
+    container = next(element.iterancestors(f"{_WORD}tc", f"{_WORD}txbxContent"), None)
+    is_within = container is not None and (container.tag == f"{_WORD}tc" or not _is_text(container))
     match = _HEADING.fullmatch(style)
     return Paragraph(
         _text(element),
@@ -132,9 +135,18 @@ def _runs(element: etree._Element, basic: _Type, styles: _Styles) -> Iterator[_T
         yield basic
 
 
+def _is_text(box: etree._Element) -> bool:
+    """Return whether a box has several paragraphs: not only a label."""
+    return sum(1 for paragraph in box.iter(f"{_WORD}p") if _text(paragraph).strip()) >= _MIN_PARAGRAPHS
+
+
 def _text(element: etree._Element) -> str:
+    """Return the text of a paragraph or run without that of the boxes in it."""
     parts = []
     for child in element.iter(f"{_WORD}t", f"{_WORD}tab"):
+        box = next(child.iterancestors(f"{_WORD}txbxContent", element.tag), None)
+        if box is not None and box is not element:
+            continue
         parts.append("\t" if child.tag == f"{_WORD}tab" and child.getparent().tag == f"{_WORD}r" else child.text or "")
     return "".join(parts)
 
