@@ -262,3 +262,22 @@ def test_a_short_line_above_a_full_one_is_its_heading(heading: str) -> None:
 )
 def test_other_first_lines_belong_to_their_paragraph(first: str, second: str) -> None:
     assert page_text([line(first, 100, 100), line(second, 100, 140)]) == f"{first} {second}"
+
+
+def test_items_begin_paragraphs() -> None:
+    lines = ["Guests may bring:", "1. a towel", "2. their own boat, which is", "not longer than 4 m.", "3. a friend"]
+    text = page_text([line(one, 100, 100 + 40 * number) for number, one in enumerate(lines)])
+    assert text == "Guests may bring:\n\n1. a towel\n\n2. their own boat, which is not longer than 4 m.\n\n3. a friend"
+
+
+@pytest.mark.parametrize(("text", "is_heading"), [("RULES FOR GUESTS", True), ("TOTAL: 7", False), ("NATO", False)])
+def test_a_line_in_capitals_on_its_own_is_a_heading(text: str, is_heading: bool) -> None:
+    below = line("Boats may be taken out from seven to sunset.", 100, 200)
+    assert page_text([line(text, 100, 100), below]).startswith(f"## {text}" if is_heading else text)
+
+
+def test_capitals_are_found_in_linear_time() -> None:
+    def lay_line(text: str) -> str:
+        return page_text([line(text, 100, 100)])
+
+    assert takes_linear_time(lay_line, lambda length, seed: f"{seed}" + "A " * (length // 2), 50_000)

@@ -21,6 +21,10 @@ _MAX_HEADING_CHARACTERS = 120
 # A first line of a paragraph is its heading if it has at most this share of the width of the second line.
 _MAX_HEADING_WIDTH, _MAX_HEADING_WORDS = 0.6, 6
 _HEADING_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |§ ?\d{1,3} )?[^\W\d_][^.:;,!]*\Z")
+# What begins an item of a list, after another one, the end of a sentence or a line that announces it.
+_ITEM, _END_BEFORE_ITEM = re.compile(r"(?:\(?(?:\d{1,2}|[a-z])[.)]|[•●○■▪–-]) ?[^\W\d_]"), re.compile(r"[.;:!?)]\Z")
+# A line alone in capitals is a heading.
+_CAPITALS, _MIN_CAPITALS = re.compile(r"[^.:;!?]*[^\W\d_] +[^\W\d_]{2}[^.:;!?]*\Z"), 8
 _WORD = re.compile(r"[^\W\d_]")
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
@@ -195,7 +199,9 @@ def _paragraph_end(rows: list[Row], start: int, size: float) -> int:
         above, below = rows[end - 1], rows[end]
         is_table = len(below) > 1 and end + 1 < len(rows) and len(rows[end + 1]) > 1
         gap = min(part.top for part in below) - max(part.bottom for part in above)
-        if is_table or gap > _PARAGRAPH_GAP * size or _is_large(above, size) != _is_large(below, size):
+        is_list = _ITEM.match(rows[start][0].text) or _END_BEFORE_ITEM.search(above[-1].text)
+        is_next = gap > _PARAGRAPH_GAP * size or (is_list and _ITEM.match(below[0].text))
+        if is_table or is_next or _is_large(above, size) != _is_large(below, size):
             break
         end += 1
     return end
@@ -232,5 +238,14 @@ def _add_paragraph(builder: MarkdownBuilder, rows: list[Row], size: float) -> No
     if _is_large(rows[0], size) and len(text) <= _MAX_HEADING_CHARACTERS and _WORD.search(text):
         is_title = median(part.height for part in rows[0]) > _TITLE_SIZE * size
         builder.add_heading(1 if is_title else 2, text)
+    elif len(rows) == 1 and len(rows[0]) == 1 and _is_in_capitals(text):
+        builder.add_heading(2, text)
     else:
         builder.add_paragraph(text)
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Return whether a line is a title in capitals of two words or more."""
+    letters = sum(map(str.isalpha, text))
+    is_title = text.isupper() and letters >= _MIN_CAPITALS and letters * 2 > len(text)
+    return is_title and len(text) <= _MAX_HEADING_CHARACTERS and bool(_CAPITALS.match(text))

@@ -23,7 +23,7 @@ _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 # What a heading has at least: three letters, or two of a script without spaces, which may be spread.
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
-_HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
+_HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_]{2})-\n(?=[a-zà-ÿ])")
 _ITEM = re.compile(r"(?:[•◦▪‣·●○■∙➢❖☐□☑☒–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
 _BULLET = re.compile(r"^(?:[•◦▪‣·●○■∙➢❖*]|\uf0b7)\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
@@ -88,10 +88,11 @@ def join_divided_words(text: str) -> str:
 
 
 def _hyphen(match: re.Match[str]) -> str:
-    """Return what stays between the parts of a word: "E-Mail" keeps its hyphen, "MEETING" does not."""
+    """Return what stays between the parts of a word: "E-Mail" and "e-mail" keep their hyphen, "MEETING" does not."""
     before, first, second = (letter or "" for letter in match.groups())
     is_capitals = before.isupper() and second.isupper()
-    return "-" if first.isupper() and not is_capitals else ""
+    is_letter = bool(before) and not match.string[max(match.start() - 2, 0) : match.start() - 1].isalnum()
+    return "-" if (first.isupper() and not is_capitals) or (first and is_letter) else ""
 
 
 def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles) -> str:
