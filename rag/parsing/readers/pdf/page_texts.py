@@ -15,6 +15,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text
+from .columns import in_columns
 from .letters.detached_labels import attach_labels
 from .tables import table_places
 from .tables.aligned_tables import find_aligned_tables, find_rows
@@ -112,6 +113,7 @@ class _Pages:
         text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
         if page.get_rotation():
             return text
+        lines = in_columns(page_lines, lines)
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
         ruled += [table for table in with_rules if not any(_overlap(table, other) for other in ruled)]

@@ -24,6 +24,7 @@ _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
 _HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_]{2})-\n(?=[a-zà-ÿ])")
+_AFTER_LETTER = re.compile(r"(?<![^\W_])([^\W\d_]-)\n(?=[^\W\d_])")
 _ITEM = re.compile(r"(?:[•◦▪‣·●○■∙➢❖☐□☑☒–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
 _BULLET = re.compile(r"^(?:[•◦▪‣·●○■∙➢❖*]|\uf0b7)\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
@@ -84,7 +85,11 @@ def join_divided_words(text: str) -> str:
     joined = _DIVIDED.sub(
         _hyphen, text.replace("\r", "").replace("\u00ad\u2010", "")
     )  # a hyphen that is written three times
-    return _HYPHEN_AT_END.sub("", joined)
+    return _join_lines(joined)
+
+
+def _join_lines(text: str) -> str:
+    return _HYPHEN_AT_END.sub("", _AFTER_LETTER.sub(r"\1", text))
 
 
 def _hyphen(match: re.Match[str]) -> str:
@@ -125,10 +130,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
             item = following
             blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
     _demote_lists(blocks)
-    texts = [
-        f"{'#' * level} {' '.join(parts)}" if level else _HYPHEN_AT_END.sub("", "\n".join(parts))
-        for level, parts in blocks
-    ]
+    texts = [f"{'#' * level} {' '.join(parts)}" if level else _join_lines("\n".join(parts)) for level, parts in blocks]
     separators = ["\n" if number in in_lists else "\n\n" for number in range(1, len(texts))]
     return "".join(part for pair in zip(["", *separators], texts, strict=False) for part in pair)
 
