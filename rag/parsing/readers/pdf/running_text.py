@@ -13,7 +13,7 @@ from itertools import pairwise
 from .text_lines import SOFT_HYPHEN, TextLine
 
 # In heights of a letter of the text.
-_HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT = 1.12, 1.5, 1.08
+_HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT = 1.12, 1.5, 1.08, 0.9
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 160, 100, 3, 6
 # How many titles of a level may follow each other without text between them.
@@ -112,7 +112,8 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
     in_lists: set[int] = set()  # the numbers of the blocks that are an item right below another one
     item: TextLine | None = None
     for number, line in enumerate(lines):
-        level = _level(lines, number, rows, styles) if number not in rows else 0
+        is_in_item = item is not None and number > 0 and _is_in_item(item, lines[number - 1], line, styles)
+        level = 0 if number in rows or is_in_item else _level(lines, number, rows, styles)
         text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
         continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, item)
         if level and _MARKED.match(text):
@@ -156,7 +157,7 @@ def _demote_lists(blocks: list[tuple[int, list[str]]]) -> None:
 def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> int:
     """Return the level of a line that is a heading; 0 for text."""
     line = lines[number]
-    if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text):
+    if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text) or _BULLET.match(line.text.lstrip()):
         return 0
     is_statement = _STATEMENT_END.search(line.text[-_END_CHARACTERS:]) and not _ABBREVIATION.search(line.text.rstrip())
     if line.height >= _HEADING_HEIGHT * styles.text_height:
@@ -164,7 +165,7 @@ def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles:
             return 0
         places = enumerate(styles.heading_heights, 1)
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
-    if line.is_bold and not styles.is_bold_text and line.height >= styles.text_height / _SAME_HEIGHT:
+    if line.is_bold and not styles.is_bold_text and line.height >= _BOLD_HEIGHT * styles.text_height:
         return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, rows, styles) else 0
     return 0
 
@@ -221,6 +222,12 @@ def _continues(
         return False
     is_indented = line.left - previous.left > _INDENTATION * line.height and _ends_sentence(previous.text)
     return pitch < _WIDER_PITCH * styles.pitch and not is_indented
+
+
+def _is_in_item(item: TextLine, previous: TextLine, line: TextLine, styles: Styles) -> bool:
+    """Return whether a line goes on below the letters of an item that began with a bullet."""
+    is_below = abs(line.left - item.left) <= _INDENTATION * line.height and _is_next_line(previous, line, styles)
+    return is_below and bool(_BULLET.match(item.text.lstrip()))
 
 
 def _is_next_line(previous: TextLine, line: TextLine, styles: Styles) -> bool:

@@ -169,7 +169,8 @@ class PageLines:
         return Segment(text[begin:end].translate(_LIGATURES), left, max(left, right))
 
     def _lines(self) -> Iterator[TextLine]:
-        for start, words in self._written_lines():
+        for start, written in self._written_lines():
+            words = self._with_bullet(start, written)
             signs = BULLETS if words.strip() in BULLETS else _SIGNS
             letters = [place for place, character in enumerate(words) if character.isalnum() or character in signs]
             if letters:
@@ -188,6 +189,14 @@ class PageLines:
                 bottom, end = self._base_line(first), self._base_line(last)
                 ends_bold = fonts[1][0] or start in self._overprinted
                 yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start, ends_bold)
+
+    def _with_bullet(self, start: int, words: str) -> str:
+        """Return a line with a sign for the letter that Word has as a bullet: an "o" as wide as all other letters."""
+        place = len(words) - len(words.lstrip())
+        last = len(words.rstrip()) - 1
+        if words[place : place + 2] != "o " or last <= place or not self._font(start + place)[1]:
+            return words
+        return words if self._font(start + last)[1] else f"{words[:place]}◦{words[place + 1 :]}"
 
     def _written_lines(self) -> Iterator[tuple[int, str]]:
         """Yield where each line starts, and the line. pdfium sometimes puts the first line of a column to another."""

@@ -1,7 +1,10 @@
 """Titles of PDF files by their type, names in a row, signs of lists and words with a background."""
 
 import string
+from dataclasses import replace
 
+from benchmarks.support import drawn_pdf
+from benchmarks.support.drawn_pdf import Text
 from rag.parsing.readers.pdf.running_text import as_markdown, find_styles
 from rag.parsing.readers.pdf.text_lines import TextLine
 from tests.parsing import files
@@ -40,6 +43,20 @@ def test_a_few_titles_on_each_other_and_numbered_ones_stay() -> None:
 def test_round_and_square_signs_begin_items() -> None:
     lines = [_line(f"{sign} Bring {sign}", 400 - 12 * number) for number, sign in enumerate("●○■")]
     assert _markdown(*lines) == "- Bring ●\n\n- Bring ○\n\n- Bring ■"
+
+
+def test_items_in_large_type_and_what_goes_on_below_are_text() -> None:
+    texts = ["• Bring a coat, and tell", "the others when you come"]
+    items = [replace(_line(text, 700 - 24 * number, height=20), start=1) for number, text in enumerate(texts)]
+    assert _markdown(*items, *_TEXT).startswith("- Bring a coat, and tell the others when you come\n\n")
+
+
+def test_an_o_of_equal_width_is_a_bullet_of_word(read: Read) -> None:
+    items = [Text(70, 700 - 14 * number, "o", 10, bold=True) for number in range(3)]
+    items += [Text(90, 700 - 14 * number, text) for number, text in enumerate(["swim", "sail", "o rest"])]
+    content = drawn_pdf.draw([sorted(items, key=lambda item: -item.y)])
+    text = read(content.replace(b"/Helvetica-Bold", b"/Courier-Bold  "), "a.pdf").text
+    assert text == "- swim\n- sail\n- o rest"
 
 
 def test_type_with_a_line_around_its_letters_is_bold(read: Read) -> None:
