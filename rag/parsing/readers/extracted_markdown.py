@@ -114,14 +114,18 @@ def with_chosen_title(parsed: ParsedDocument, *, min_characters: int = _MIN_CHAR
         parsed: The document.
         min_characters: A text with fewer characters need not have a word of its title.
     """
-    words, text = _LONG_WORD.findall(parsed.title[:_MAX_TITLE_CHARACTERS].casefold()), parsed.text.casefold()
-    is_short = len(text) < min_characters
-    if parsed.title and (is_short or not words or any(word in text for word in words)):
+    if parsed.title and not is_of_another_document(parsed.title, parsed.text, min_characters=min_characters):
         return parsed
     first = parsed.headings[0] if parsed.headings else None
     is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
     title = clean_title(_NUMBER.sub("", first.title).rstrip(":").rstrip()) if first and is_above_all else ""
     return replace(parsed, title=title) if title else parsed
+
+
+def is_of_another_document(title: str, text: str, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> bool:
+    """Return whether no word of a title is in a text, unless the text is short."""
+    words, text = _LONG_WORD.findall(title[:_MAX_TITLE_CHARACTERS].casefold()), text.casefold()
+    return len(text) >= min_characters and bool(words) and not any(word in text for word in words)
 
 
 def clean_title(title: str) -> str:

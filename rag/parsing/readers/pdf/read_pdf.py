@@ -53,9 +53,11 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         if limits.ocr_pages:
             raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
         raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
+    heading = _first_heading(parsed)
+    is_other = bool(heading) and extracted_markdown.is_of_another_document(parsed.title, parsed.text)
     return replace(
         add_recognized(parsed, recognized.pages),
-        title=parsed.title or _first_heading(parsed),
+        title=heading if is_other or not parsed.title else parsed.title,
         unread_pages=recognized.unread,
     )
 

@@ -16,12 +16,16 @@ from .letters.overprinted import leave_out_copies
 from .letters.raised import join_raised
 from .letters.right_to_left import in_reading_order, is_right_to_left
 from .letters.spacing_accents import LEFT_OUT, Accents
+from .letters.unknown_ligatures import find_ligatures
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
-_LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
+_LIGATURES: dict[int, str | None] = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
+# Signs for other ligatures, because each character of the text has its number on the page.
+_MARKS = {"ti": "\ue92c", "ft": "\ue92d", "tt": "\ue92e", "tti": "\ue92f"}
+_LIGATURES |= {ord(mark): ligature for ligature, mark in _MARKS.items()}
 # These signs beside no letter are spaces: word processors on a Mac write tabs and ends of lines in their place.
 _BLANKS = re.compile(r"(?<![^\W\d_])[\x0b-\x0f](?!\n|[^\W\d_])")
 # Signs that say something on a line of their own, which wrapped cells have: "640" and "€" below it.
@@ -118,6 +122,8 @@ class PageLines:
         count = self._text_page.count_chars()
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
         text = _BLANKS.sub(" ", text) if len(text) == count else ""
+        if ligatures := find_ligatures(self._text_page, text):
+            text = "".join(_MARKS.get(ligatures.get(place, ""), sign) for place, sign in enumerate(text))
         text = Accents(self._box, self._base_line, self._size).compose(text)
         self.text = join_raised(text, self._box, self._base_line, self._size)
         self._overprinted: set[int] = set()  # where lines start that are bold because they are printed several times

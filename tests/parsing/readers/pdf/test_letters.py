@@ -1,5 +1,7 @@
 """The letters of a PDF page: accents that are drawn over their letters."""
 
+import string
+
 import pytest
 
 from benchmarks.support import drawn_pdf
@@ -116,3 +118,11 @@ def test_raised_letters_are_found_in_linear_time() -> None:
         join_raised(text, lambda number: (0, 0, 0, 0), lambda number: 0, lambda number: 10)
 
     assert takes_linear_time(join, lambda length, attempt: f"a{attempt}\r\nb " * (length // 8), 40_000)
+
+
+def test_ligatures_without_letters_are_known_by_their_width(read: Read) -> None:
+    # The sign for "z" is as wide as "ti" in this font, that for "m" as no ligature.
+    letters = string.ascii_lowercase.replace("z", "\ufffd").replace("m", "\ufffd")
+    content = "BT /F1 12 Tf 72 700 Td (the rulers of our nazon find that acm is a sign) Tj 0 -14 Td (z) Tj ET"
+    text = read(files.pdf_with_letters(content, letters), "a.pdf").text
+    assert "rulers of our nation find that ac\ufffd is" in text

@@ -100,3 +100,12 @@ def test_a_later_part_does_not_give_the_title(read: Read) -> None:
     parsed = read(drawn_pdf.draw([items]), "a.pdf")
     assert [heading.title for heading in parsed.headings] == ["6 Reports were made"]
     assert parsed.title == ""
+
+
+def test_the_title_of_another_document_is_none(read: Read) -> None:
+    lines = [
+        Text(56, 700 - 14 * number, "The old bridge was built of stone from the hill behind the town.")
+        for number in range(20)
+    ]
+    parsed = read(drawn_pdf.draw([[Text(56, 760, "The Old Bridge", 20), *lines]], title="Privacy statement"), "a.pdf")
+    assert parsed.title == "The Old Bridge"

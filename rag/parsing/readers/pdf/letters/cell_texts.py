@@ -13,6 +13,8 @@ from itertools import pairwise
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from .unknown_ligatures import find_ligatures
+
 # In heights of a letter: where its middle is above the base line, and how far apart the base lines of two lines are.
 _MIDDLE, _NEXT_LINE = 0.3, 0.5
 
@@ -25,6 +27,8 @@ class CellTexts:
         self._matrix = pdfium_c.FS_MATRIX()
         self._values = [ctypes.c_double() for _ in range(4)]
         self._characters = [chr(pdfium_c.FPDFText_GetUnicode(text_page, at)) for at in range(text_page.count_chars())]
+        for number, ligature in find_ligatures(text_page, self._characters).items():
+            self._characters[number] = ligature
         visible = [number for number, character in enumerate(self._characters) if not character.isspace()]
         self._heights = {number: self._size(number) for number in visible}
         middles = {number: self._base_line(number) + _MIDDLE * self._heights[number] for number in visible}
