@@ -75,4 +75,4 @@ def _width(text_page: pdfium.PdfTextPage, number: int) -> float:
     pdfium_c.FPDFText_GetLooseCharBox(text_page, number, box)
     pdfium_c.FPDFText_GetMatrix(text_page, number, matrix)
     size = pdfium_c.FPDFText_GetFontSize(text_page, number) * math.hypot(matrix.c, matrix.d)
-    return (box.right - box.left) / (size or 1.0)
+    return float(box.right - box.left) / (size or 1.0)
