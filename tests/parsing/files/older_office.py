@@ -114,6 +114,7 @@ def doc(
     items: Mapping[int, tuple[int, int]] | None = None,
     levels: Sequence[tuple[int, str]] = (),
     starts: Mapping[int, int] | None = None,
+    types: Mapping[int, bytes] | None = None,
 ) -> bytes:
     """A Word document (MS-DOC) with these paragraphs, in one piece of 16-bit characters.
 
@@ -125,6 +126,7 @@ def doc(
         levels: The code of the numbers of each level of all lists, and its label, with "\\0" for the number of the
             highest level.
         starts: Level → the first number of the second list.
+        types: Number of a paragraph → what changes its letters.
     """
     text = "".join(f"{paragraph}\r" for paragraph in paragraphs)
     start = 1536
@@ -142,6 +144,7 @@ def doc(
         33: b"\x02" + struct.pack("<I", len(pieces)) + pieces,
         1: _doc_styles(),
         13: struct.pack("<III", start, start + 2 * len(text), page),
+        12: struct.pack("<III", start, start + 2 * len(text), page + 1),
     }
     if levels:
         definition = struct.pack("<Hi24x", 1, 7)
@@ -154,7 +157,8 @@ def doc(
         struct.pack_into("<II", head, 0x9A + 8 * number, len(table), len(part))
         table += part
     main = (bytes(head) + text.encode("utf-16-le")).ljust(512 * page, b"\0")
-    streams = {"WordDocument": main + _doc_paragraphs(paragraphs, start, styles, items or {}), "1Table": table}
+    pages = _doc_paragraphs(paragraphs, start, styles, items or {}) + _doc_types(paragraphs, start, types or {})
+    streams = {"WordDocument": main + pages, "1Table": table}
     return ole({**streams, "\x05SummaryInformation": _summary(title)} if title else streams)
 
 
@@ -174,6 +178,22 @@ def _doc_paragraphs(
         end -= len(entry) + len(entry) % 2
         page[end : end + len(entry)] = entry
         page[4 * len(places) + 13 * number] = end // 2
+    page[-1] = len(paragraphs)
+    return bytes(page)
+
+
+def _doc_types(paragraphs: Sequence[str], start: int, types: Mapping[int, bytes]) -> bytes:
+    """The page with the properties of the letters of each paragraph."""
+    places = [start]
+    for paragraph in paragraphs:
+        places.append(places[-1] + 2 * len(paragraph) + 2)
+    page, end = bytearray(512), 510
+    struct.pack_into(f"<{len(places)}I", page, 0, *places)
+    for number in range(len(paragraphs)):
+        if changes := types.get(number, b""):
+            end -= (1 + len(changes) + 1) // 2 * 2
+            page[end : end + 1 + len(changes)] = bytes([len(changes)]) + changes
+            page[4 * len(places) + number] = end // 2
     page[-1] = len(paragraphs)
     return bytes(page)
 

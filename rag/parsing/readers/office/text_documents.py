@@ -95,7 +95,7 @@ def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument
 def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a document of Word 97 to 2003.
 
-    xberg ignores styles and the numbers of lists. Where a document has no headings by style, short lines above
+    xberg ignores styles, types and the numbers of lists. Where a document has no headings by them, short lines above
     paragraphs, or lines in capitals, become headings.
     """
     # As Markdown, xberg makes one paragraph of all.
@@ -115,7 +115,8 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
         by_form = {numbers[heading.start]: heading.level for heading in headings if heading.start in numbers}
         levels = by_form or dict.fromkeys((n for n, line in enumerate(lines) if _is_in_capitals(line)), 1) or levels
     labelled_headings = (Heading(starts[number], level, labelled[number]) for number, level in sorted(levels.items()))
-    return ParsedDocument("\n\n".join(labelled), headings=tuple(labelled_headings), title=read_title(content))
+    title = extracted_markdown.clean_title(read_title(content))
+    return with_chosen_title(ParsedDocument("\n\n".join(labelled), headings=tuple(labelled_headings), title=title))
 
 
 def _is_in_capitals(line: str) -> bool:

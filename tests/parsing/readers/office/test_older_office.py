@@ -63,6 +63,19 @@ def test_styles_of_older_word_documents_make_headings(read: Read) -> None:
     assert parsed.text[parsed.headings[1].start :].startswith("Food\n\n20 %")
 
 
+def test_bold_underlined_and_large_lines_of_older_word_documents_are_headings(read: Read) -> None:
+    bold, underlined, large = b"\x35\x08\x01", b"\x3e\x2a\x01", b"\x43\x4a\x28\x00"
+    lines = ["Herons", PARAGRAPH, "Food:", PARAGRAPH, "Nests of the bird", PARAGRAPH, "It eats.", PARAGRAPH]
+    content = older_office.doc(lines, types={0: large, 2: bold, 4: underlined, 6: bold})
+    parsed = read(content, "a.doc")
+    assert [(one.level, one.title) for one in parsed.headings] == [
+        (1, "Herons"),
+        (3, "Food:"),
+        (3, "Nests of the bird"),
+    ]
+    assert parsed.title == "Herons"
+
+
 def test_lists_of_older_word_documents_have_their_numbers(read: Read) -> None:
     lines = ["Fees", "They pay.", "In May.", "By card.", "Once.", "Votes", "Five."]
     content = older_office.doc(

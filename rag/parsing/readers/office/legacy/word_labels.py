@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.parsing.readers.messages.outlook import DAMAGES
+from rag.parsing.readers.office.headings.choose_headings import Paragraph, choose_headings
 
 from .word_numbers import read_labels
-from .word_paragraphs import LegacyDocument
+from .word_paragraphs import LegacyDocument, LegacyParagraph
 
 # xberg and the paragraphs differ in some lines, such as rows of tables: how far the next equal one may be.
 _MAX_DISTANCE, _MAX_HEADING_CHARACTERS, _TEXT_LEVEL = 200, 200, 9
@@ -40,6 +41,7 @@ def find_labels(content: bytes, lines: Sequence[str]) -> list[LegacyLine]:
         labels = read_labels(document, paragraphs)
     except DAMAGES:  # the text may be readable without its styles
         return [LegacyLine()] * len(lines)
+    levels = _levels(paragraphs)
     places = defaultdict[str, list[int]](list)
     for number, paragraph in enumerate(paragraphs):
         places[paragraph.text].append(number)
@@ -51,9 +53,28 @@ def find_labels(content: bytes, lines: Sequence[str]) -> list[LegacyLine]:
             labelled_lines.append(LegacyLine())
             continue
         following = equal[place] + 1
-        label, outline = labels[equal[place]], paragraphs[equal[place]].properties.outline
-        is_heading = outline is not None and outline < _TEXT_LEVEL and len(line) <= _MAX_HEADING_CHARACTERS
-        labelled_lines.append(
-            LegacyLine(f"{label.text} " if label and label.text else "", (outline or 0) + 1 if is_heading else 0)
-        )
+        label, level = labels[equal[place]], levels.get(equal[place], 0)
+        is_heading = len(line) <= _MAX_HEADING_CHARACTERS
+        labelled_lines.append(LegacyLine(f"{label.text} " if label and label.text else "", level if is_heading else 0))
     return labelled_lines
+
+
+def _levels(paragraphs: Sequence[LegacyParagraph]) -> dict[int, int]:
+    """Return the levels of headings, by style or by type, by the numbers of the paragraphs."""
+    numbers = [number for number, paragraph in enumerate(paragraphs) if any(map(str.isalnum, paragraph.text))]
+    shown = [_as_paragraph(paragraphs[number]) for number in numbers]
+    styled = {number: one.level for number, one in zip(numbers, shown, strict=True) if one.level}
+    return styled | {numbers[place]: level for place, level in choose_headings(shown).items()}
+
+
+def _as_paragraph(paragraph: LegacyParagraph) -> Paragraph:
+    properties, letters = paragraph.properties, paragraph.type
+    is_styled = properties.outline is not None and properties.outline < _TEXT_LEVEL
+    return Paragraph(
+        paragraph.text,
+        letters.is_bold,
+        letters.is_underlined,
+        letters.size,
+        level=(properties.outline or 0) + 1 if is_styled else 0,
+        may_be_heading=not (properties.in_list or properties.in_table),
+    )

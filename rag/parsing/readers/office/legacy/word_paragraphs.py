@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 
 import olefile
 
+from .word_types import CHARACTER_PAGES, CharacterRuns, CharacterType
+
 # Where the header has the number of characters, the flag for the second stream, and the pairs of place and size.
 _FLAGS, _TABLE_FLAG, _PAIRS = 0x0A, 0x0200, 0x9A
 _STYLES, _PROPERTY_PAGES, _PIECES = 1, 13, 33
 _PAGE_BYTES, _ENTRY_BYTES, _COMPRESSED = 512, 13, 1 << 30
 _MAX_PAGES, _MAX_STYLES, _MAX_BASES = 20_000, 4_000, 10
 # What a property changes, and how many bytes its value has, by its three highest bits; None: the first byte says it.
-_IN_LIST, _LEVEL, _OUTLINE = 0x460B, 0x260A, 0x2640
+_IN_LIST, _LEVEL, _OUTLINE, _IN_TABLE = 0x460B, 0x260A, 0x2640, 0x2416
 _SIZES = (1, 1, 2, 4, 2, 2, None, 3)
 _LONG_TABLE = 0xD608
 # The beginning of a field, of its result, and its end; and other signs that are no text.
@@ -32,11 +34,13 @@ class Properties:
         outline: The level of a heading, from 0; 9 for text.
         in_list: The number of its list, from 1; 0 for none.
         level: Its level in the list, from 0.
+        in_table: Whether it is in a table.
     """
 
     outline: int | None = None
     in_list: int | None = None
     level: int | None = None
+    in_table: bool | None = None
 
     def above(self, base: "Properties") -> "Properties":
         """Return the properties, with those of what it is based on where it has none."""
@@ -44,15 +48,17 @@ class Properties:
             base.outline if self.outline is None else self.outline,
             base.in_list if self.in_list is None else self.in_list,
             base.level if self.level is None else self.level,
+            base.in_table if self.in_table is None else self.in_table,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyParagraph:
-    """A paragraph: its text, and its properties."""
+    """A paragraph: its text, its properties, and the type of its letters."""
 
     text: str
     properties: Properties
+    type: CharacterType
 
 
 class LegacyDocument:
@@ -78,7 +84,8 @@ class LegacyDocument:
     def paragraphs(self) -> list[LegacyParagraph]:
         """Return the paragraphs in the order of the text."""
         styles, pieces = self._read_styles(), sorted(self._pieces())
-        starts, placed, left = [first for first, *_ in pieces], list[tuple[int, str, Properties]](), 2 * len(self._main)
+        runs = CharacterRuns(self._main, self._table, self.place(CHARACTER_PAGES))
+        starts, placed, left = [first for first, *_ in pieces], list[tuple[int, LegacyParagraph]](), 2 * len(self._main)
         for start, end, style, direct in self._runs():
             first, last, number, width = pieces[max(bisect_right(starts, start) - 1, 0)]
             if first <= start < last:
@@ -87,9 +94,11 @@ class LegacyDocument:
                 if left < 0:
                     raise ValueError("paragraphs overlap")
                 text = _visible_text(raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))
-                shown = direct.above(styles.get(style, Properties()))
-                placed.append((number + (start - first) // width, text, shown))
-        return [LegacyParagraph(text, properties) for _, text, properties in sorted(placed, key=lambda one: one[0])]
+                base, basic = styles.get(style, (Properties(), CharacterType()))
+                letters = runs.type_of(start, min(end, last), width, basic)
+                paragraph = LegacyParagraph(text, direct.above(base), letters)
+                placed.append((number + (start - first) // width, paragraph))
+        return [paragraph for _, paragraph in sorted(placed, key=lambda one: one[0])]
 
     def _pieces(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield where each piece begins and ends in the file, its first character's number, and the bytes of one."""
@@ -118,26 +127,34 @@ class LegacyDocument:
                 style, direct = _read_entry(page, offset) if offset else (0, Properties())
                 yield places[entry], places[entry + 1], style, direct
 
-    def _read_styles(self) -> dict[int, Properties]:
+    def _read_styles(self) -> dict[int, tuple[Properties, CharacterType]]:
         start, size = self.place(_STYLES)
         sheet = self._table[start : start + size]
         head, count, base_size = struct.unpack_from("<HHH", sheet)
-        place, defined, bases = 2 + head, dict[int, Properties](), dict[int, int]()
+        place, defined, bases = 2 + head, dict[int, tuple[Properties, bytes]](), dict[int, int]()
         for number in range(min(count, _MAX_STYLES)):
             (length,) = struct.unpack_from("<H", sheet, place)
             if length >= base_size:
-                defined[number], bases[number] = _read_style(sheet[place + 2 : place + 2 + length], number, base_size)
+                *defined_here, bases[number] = _read_style(sheet[place + 2 : place + 2 + length], number, base_size)
+                defined[number] = (defined_here[0], defined_here[1])
             place += 2 + length
         return {number: self._with_bases(number, defined, bases) for number in defined}
 
     @staticmethod
-    def _with_bases(number: int, defined: dict[int, Properties], bases: dict[int, int]) -> Properties:
-        properties = Properties()
+    def _with_bases(
+        number: int, defined: dict[int, tuple[Properties, bytes]], bases: dict[int, int]
+    ) -> tuple[Properties, CharacterType]:
+        properties, changes = Properties(), list[bytes]()
         for _ in range(_MAX_BASES):
             if number not in defined:
                 break
-            properties, number = properties.above(defined[number]), bases[number]
-        return properties
+            properties = properties.above(defined[number][0])
+            changes.append(defined[number][1])
+            number = bases[number]
+        letters = CharacterType()
+        for change in reversed(changes):
+            letters = letters.changed(change)
+        return properties, letters
 
 
 def _read_entry(page: bytes, offset: int) -> tuple[int, Properties]:
@@ -148,17 +165,20 @@ def _read_entry(page: bytes, offset: int) -> tuple[int, Properties]:
     return style, _read_properties(page[first + 2 : first + size])
 
 
-def _read_style(style: bytes, number: int, base_size: int) -> tuple[Properties, int]:
-    """Return the properties of a style, and the number of the style that it is based on."""
+def _read_style(style: bytes, number: int, base_size: int) -> tuple[Properties, bytes, int]:
+    """Return the properties of a style, what it changes of letters, and the number of the style it is based on."""
     _, place = struct.unpack_from("<HH", style)
     outline = number - 1 if 0 < number <= _LAST_HEADING else None
     if place & 0xF != _PARAGRAPH_KIND:
-        return Properties(), place >> 4
+        return Properties(), b"", place >> 4
     start = base_size + 2 * (struct.unpack_from("<H", style, base_size)[0] + 2)  # behind the name
     start += start % 2
     (size,) = struct.unpack_from("<H", style, start) if start + 2 <= len(style) else (0,)
     direct = _read_properties(style[start + 4 : start + 2 + size])
-    return (direct if direct.outline is not None else replace(direct, outline=outline)), place >> 4
+    letters = start + 2 + size + size % 2
+    (letters_size,) = struct.unpack_from("<H", style, letters) if letters + 2 <= len(style) else (0,)
+    changes = style[letters + 2 : letters + 2 + letters_size]
+    return (direct if direct.outline is not None else replace(direct, outline=outline)), changes, place >> 4
 
 
 def _read_properties(changes: bytes) -> Properties:
@@ -176,6 +196,8 @@ def _read_properties(changes: bytes) -> Properties:
             properties = replace(properties, level=value)
         elif code == _OUTLINE:
             properties = replace(properties, outline=value)
+        elif code == _IN_TABLE:
+            properties = replace(properties, in_table=bool(value))
         place += size
     return properties
 
