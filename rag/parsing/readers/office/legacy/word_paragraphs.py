@@ -135,8 +135,9 @@ class LegacyDocument:
         for number in range(min(count, _MAX_STYLES)):
             (length,) = struct.unpack_from("<H", sheet, place)
             if length >= base_size:
-                *defined_here, bases[number] = _read_style(sheet[place + 2 : place + 2 + length], number, base_size)
-                defined[number] = (defined_here[0], defined_here[1])
+                style = sheet[place + 2 : place + 2 + length]
+                properties, changes, bases[number] = _read_style(style, number, base_size)
+                defined[number] = properties, changes
             place += 2 + length
         return {number: self._with_bases(number, defined, bases) for number in defined}
 
