@@ -45,6 +45,7 @@ def test_emphasised_code_is_found_in_linear_time() -> None:
             "无标题",
             "Layout 1",
             "PDF 00135.216067/2025-03",
+            "SKM_C25819031512340",
         ),
     ],
 )

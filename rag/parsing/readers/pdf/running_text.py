@@ -15,7 +15,7 @@ from .text_lines import SOFT_HYPHEN, TextLine
 # In heights of a letter of the text.
 _HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT = 1.12, 1.5, 1.08, 0.9
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
-_MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 160, 100, 3, 6
+_MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 200, 100, 3, 6
 # How many titles of a level may follow each other without text between them.
 _MAX_TITLES = 4
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
@@ -115,7 +115,8 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
         is_in_item = item is not None and number > 0 and _is_in_item(item, lines[number - 1], line, styles)
         level = 0 if number in rows or is_in_item else _level(lines, number, rows, styles)
         text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
-        continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, item)
+        first = None if level else item
+        continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, first)
         if level and _MARKED.match(text):
             continues = False
         if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):

@@ -59,6 +59,12 @@ def test_an_o_of_equal_width_is_a_bullet_of_word(read: Read) -> None:
     assert text == "- swim\n- sail\n- o rest"
 
 
+def test_the_lines_of_a_numbered_title_in_the_middle_are_one_title() -> None:
+    lines = [replace(_line("2. Boats of members", 700, height=14), left=90, start=1)]
+    lines.append(_line("and of their guests on the lake", 684, height=14))
+    assert _markdown(*lines, *_TEXT).startswith("# 2. Boats of members and of their guests on the lake\n\n")
+
+
 def test_type_with_a_line_around_its_letters_is_bold(read: Read) -> None:
     rows = ["we meet at the old boathouse on the lake", "and sail until it is dark"]
     text = "".join(f" 0 -14 Td ({row}) Tj" for row in rows * 2)
