@@ -52,7 +52,7 @@ _MIN_DIVIDED_CHARACTERS = 40
 _LINE_OF_TEXT = re.compile(r"(?![#|>]|`{3}|~{3})\S")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟|][\"'”’»)\]*_]*$")
 _GOES_ON = re.compile(r"(?![^\W\d_][.)]\s)[^\W\d_]")
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_LONG_WORD, _SHORT_NOUN = re.compile(r"[^\W\d_]{4,}"), re.compile(r"(?<=\s)[A-ZÄÖÜ][^\W\d_]{2}(?![^\W\d_])")
 # What may be above the heading that is the title of a document, such as an address.
 _MAX_CHARACTERS_ABOVE, _MAX_TITLE_CHARACTERS = 300, 200
 # "§ 1 ", "2.1 ", "1. ", "IV. ": a number of the first heading is not part of the title.
@@ -124,7 +124,8 @@ def with_chosen_title(parsed: ParsedDocument, *, min_characters: int = _MIN_CHAR
 
 def is_of_another_document(title: str, text: str, *, min_characters: int = _MIN_CHARACTERS_WITH_TITLE) -> bool:
     """Return whether no word of a title is in a text, unless the text is short."""
-    words, text = _LONG_WORD.findall(title[:_MAX_TITLE_CHARACTERS].casefold()), text.casefold()
+    shown, text = title[:_MAX_TITLE_CHARACTERS], text.casefold()
+    words = [word.casefold() for word in (*_LONG_WORD.findall(shown), *_SHORT_NOUN.findall(shown))]
     return len(text) >= min_characters and bool(words) and not any(word in text for word in words)
 
 

@@ -65,3 +65,8 @@ def test_titles_are_checked_in_linear_time(unit: str) -> None:
     assert takes_linear_time(
         extracted_markdown.clean_title, lambda length, seed: f"{seed}" + unit * (length // 8), 50_000
     )
+
+
+@pytest.mark.parametrize(("title", "is_other"), [("Privacy statement", True), ("Rules Bee", False), ("2019", False)])
+def test_titles_without_a_word_in_the_text_are_of_another_document(title: str, is_other: bool) -> None:
+    assert extracted_markdown.is_of_another_document(title, "All bees hum in the garden. " * 50) == is_other
