@@ -6,7 +6,7 @@ The requests are signed with botocore and sent with the guarded client, because 
 import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote, unquote_plus, urlencode, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urlencode, urlsplit
 
 import httpx2
 from botocore.auth import S3SigV4Auth
@@ -48,12 +48,13 @@ class S3Connector:
         self._signer = S3SigV4Auth(Credentials(access_key, secret), "s3", self._region) if access_key else None
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
-        """List all objects by their keys. The cursor is the last key.
+        """List all objects by their keys. The cursor has the last key, encoded: it may contain NUL.
 
         Raises:
             ListingFailed: If the store does not answer, or its listing does not go on.
         """
-        after = cursor or ""
+        # Earlier versions stored the key itself.
+        after = unquote(cursor["after"]) if isinstance(cursor, dict) else cursor or ""
         while True:
             listing = self._list(after)
             keys = [unquote_plus(_text(entry, "Key")) for entry in listing.iter(f"{_NAMESPACE}Contents")]
@@ -72,7 +73,7 @@ class S3Connector:
                 raise ListingFailed("The store's listing has an empty page that is not the last.")
             if not (is_last or after > previous):
                 raise ListingFailed("The store's listing does not go on.")
-            yield Page(items, after, is_last, len(keys) - len(items))
+            yield Page(items, {"after": quote(after)}, is_last, len(keys) - len(items))
             if is_last:
                 return
 

@@ -74,7 +74,9 @@ class WebsiteConnector:
             ItemGone: If it does not exist any more.
             ItemFailed: If the website does not send it.
         """
-        headers = {_VALIDATORS[name]: value for name, value in validators.items() if name in _VALIDATORS}
+        # Clients cannot send others, which the website may have sent.
+        sendable = {name: value for name, value in validators.items() if name in _VALIDATORS and value.isascii()}
+        headers = {_VALIDATORS[name]: value for name, value in sendable.items()}
         try:
             with self._get(path, headers) as response:
                 if response.status_code == 304:
@@ -178,7 +180,8 @@ class WebsiteConnector:
 
     def _is_own(self, url: str) -> bool:
         """Return whether an address belongs to the site: the same host and port, or its standard port with HTTPS."""
-        if len(url) > sitemap_xml.MAX_ADDRESS_CHARACTERS:
+        # robots.txt can name an address with NUL, which no cursor can store.
+        if len(url) > sitemap_xml.MAX_ADDRESS_CHARACTERS or not url.isprintable():
             return False
         try:
             parts = urlsplit(url)

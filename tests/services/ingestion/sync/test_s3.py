@@ -8,6 +8,7 @@ import pytest
 
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
+from rag.providers import provider_factory
 from rag.providers.connectors import s3
 from rag.providers.http import bounded_responses
 from rag.services.ingestion.sync import connections
@@ -174,3 +175,21 @@ def test_a_listing_without_an_end(connection: SyncConnection, settings: Any, mon
     run = run_to_end(connection)
     assert (run.state, run.listed, run.skipped) == (State.FAILED, 0, 40)
     assert run.error == "More than 40 items match no pattern or cannot be fetched. Choose a narrower location."
+
+
+def test_a_listing_continues_after_a_key_with_nul(connection: SyncConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another task may continue, which knows only what the database stores."""
+    keys = iter(["docs/a%00%2541", "docs/a%00%2542"])
+
+    def answer(parts: object) -> bytes:
+        return (
+            '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>'
+            f"<Contents><Key>{next(keys)}</Key></Contents></ListBucketResult>"
+        ).encode()
+
+    monkeypatch.setattr(bounded_responses, "read_all", answer)
+    connector, run = provider_factory.connector(connection), SyncRun.objects.create(connection=connection)
+    for _ in range(2):
+        run.cursor = next(connector.list_pages(run.cursor)).cursor
+        run.save()
+        run.refresh_from_db()

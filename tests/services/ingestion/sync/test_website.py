@@ -266,3 +266,21 @@ def test_an_error_does_not_repeat_a_secret_of_the_address(connection: SyncConnec
     run = run_to_end(connection)
     assert run.state == State.FAILED
     assert run.error == f"{website.address}/list.xml answered 404."
+
+
+def test_an_address_that_cannot_be_stored_is_none_of_the_website(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/a", "The page /a explains something.")
+    lines = (f"Sitemap: {website.address}/{name}" for name in ("sitemap.xml", "%00.xml"))
+    website.pages["/robots.txt"] = Response("\n".join(lines).encode())
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
+    run = run_to_end(connection)
+    assert (run.state, run.added) == (State.FINISHED, 1)
+
+
+def test_a_validator_that_cannot_be_sent_is_left_out(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/a", "The page /a explains something.", ETag='"caf\xe9"')
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
+    assert run_to_end(connection).added == 1
+    website.set_page("/a", "The page /a explains something else.", ETag='"caf\xe9"')
+    run = run_to_end(connection)
+    assert (run.state, run.changed, run.failed) == (State.FINISHED, 1, 0)
