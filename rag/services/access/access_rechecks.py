@@ -1,7 +1,7 @@
 """Access checks while an answer is generated or streamed (docs/decisions/0036-access-rechecks.md)."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from contextlib import closing
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from accounts.oauth import grants
 from orgs.access.caller import Caller
 from orgs.api_keys import check_key
 from rag.errors import AccessEnded
-from rag.models import Action, DataSource
+from rag.models import Action, DataSource, Document
 from rag.types import AnswerEvents, Result, Retrieval
 from ragsite.postgres import identity
 
@@ -20,19 +20,22 @@ from ragsite.postgres import identity
 CHECK_INTERVAL_SECONDS = 1.0
 
 
-def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
+def require_access(caller: Caller, source_ids: Collection[UUID], *, document_ids: Collection[UUID] = ()) -> None:
     """Check that the caller's credential is still usable, and that they may still query the data sources.
 
     Args:
         caller: The caller, whose permissions apply.
-        source_ids: The data sources whose passages the answer uses.
+        source_ids: The data sources that the answer uses.
+        document_ids: The documents that it uses.
 
     Raises:
-        AccessEnded: If the API key, the OAuth grant, the account or its session is no longer usable, or a data
-            source may no longer be queried.
+        AccessEnded: If the API key, the OAuth grant, the account or its session is no longer usable, a data source may
+            no longer be queried, or a document was deleted.
     """
     with transaction.atomic(), identity.hint_sources(source_ids):  # one transaction, so the identity is set once
         _require_access(caller, source_ids)
+        if document_ids and Document.objects.live().filter(pk__in=document_ids).count() < len(set(document_ids)):
+            raise AccessEnded
 
 
 def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
@@ -51,19 +54,28 @@ def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
             raise AccessEnded
 
 
-def watch_access(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[Result]:
-    """Pass on the events of an answer while its caller keeps access to the passages that it uses.
+def watch_access(
+    events: AnswerEvents[Result], caller: Caller, *, repeatable: Set[UUID] = frozenset()
+) -> AnswerEvents[Result]:
+    """Pass on the events of an answer while its caller keeps access to what it uses.
 
-    Access is checked about once per CHECK_INTERVAL_SECONDS, and before the result.
+    Access is checked about once per CHECK_INTERVAL_SECONDS. What took as long is checked again before the result.
+
+    Args:
+        events: The answer's events.
+        caller: The caller.
+        repeatable: Data sources of earlier answers, which this one may repeat. The producer of the events may add some.
 
     Returns:
         The result of `events`.
 
     Raises:
-        AccessEnded: If the caller has lost access; it is raised instead of the next event, and `events` is closed.
+        AccessEnded: If the caller has lost access, or a document whose passage it uses was deleted; it is raised
+            instead of the next event, and `events` is closed.
     """
     source_ids: set[UUID] = set()
-    checked_at = time.monotonic()
+    document_ids: set[UUID] = set()
+    started_at = checked_at = time.monotonic()
     result: Result
     with closing(events):
         while True:
@@ -73,8 +85,9 @@ def watch_access(events: AnswerEvents[Result], caller: Caller) -> AnswerEvents[R
                 event, result = None, end.value
             if isinstance(event, Retrieval):
                 source_ids = {passage.source_id for passage in event.passages}
-            if time.monotonic() - checked_at >= CHECK_INTERVAL_SECONDS:
-                require_access(caller, source_ids)
+                document_ids = {passage.document_id for passage in event.passages}
+            if time.monotonic() - (started_at if event is None else checked_at) >= CHECK_INTERVAL_SECONDS:
+                require_access(caller, source_ids | repeatable, document_ids=document_ids)
                 checked_at = time.monotonic()
             if event is None:
                 return result

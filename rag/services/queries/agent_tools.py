@@ -184,13 +184,14 @@ class Toolbox:
         }
 
     def require_access(self) -> None:
-        """Check before each step that the caller may still query the sources of all returned passages.
+        """Check before each step that the caller may still use all returned passages.
 
         Raises:
-            AccessEnded: If the caller lost access.
+            AccessEnded: If the caller lost access, or a document was deleted.
         """
-        source_ids = {passage.source_id for passage in self._passages.values()}
-        access_rechecks.require_access(self._selection.caller, source_ids)
+        source_ids = {passage.source_id for passage in self.passages}
+        document_ids = {passage.document_id for passage in self.passages}
+        access_rechecks.require_access(self._selection.caller, source_ids, document_ids=document_ids)
 
     def _read_question(self, arguments: Mapping[str, object]) -> Question:
         """Return the question of a retrieval call. Its options are at most those of the run."""

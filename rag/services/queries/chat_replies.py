@@ -1,6 +1,7 @@
 """Chat with retrieval and a stored history (v3 contract, 2.3 and 3.1)."""
 
 import dataclasses
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -70,11 +71,18 @@ def chat(turn: ChatTurn, selection: SourceSelection) -> AnswerEvents[ChatReply]:
         NotAllowed: If the caller belongs to no organisation.
         RagError: If `permitted_queries.search_to_answer` fails.
     """
-    return access_rechecks.watch_access(_chat(turn, selection), selection.caller)
+    repeatable: set[uuid.UUID] = set()
+    return access_rechecks.watch_access(_chat(turn, selection, repeatable), selection.caller, repeatable=repeatable)
 
 
-def _chat(turn: ChatTurn, selection: SourceSelection) -> AnswerEvents[ChatReply]:
-    """Retrieve, generate the reply and store the exchange, without rechecking access."""
+def _chat(turn: ChatTurn, selection: SourceSelection, repeatable: set[uuid.UUID]) -> AnswerEvents[ChatReply]:
+    """Retrieve, generate the reply and store the exchange, without rechecking access.
+
+    Args:
+        turn: The request.
+        selection: The caller, and the sources to search.
+        repeatable: Receives the sources of the stored replies that the language model is shown.
+    """
     has_model = provider_factory.language_model(turn.generation.model) is not None
     if has_model:
         permitted_queries.require_membership(selection.caller)
@@ -85,6 +93,8 @@ def _chat(turn: ChatTurn, selection: SourceSelection) -> AnswerEvents[ChatReply]
     overlap = _overlap(turn.messages, list(map(conversation_store.to_message, history)))
     # The messages that the request repeats may be stored in a shorter form.
     earlier = readable_messages(selection.caller, history[: len(history) - overlap])
+    if has_model:
+        repeatable.update(map(uuid.UUID, _list_sources(None, earlier)))
     messages = [*map(conversation_store.to_message, earlier), *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
     query = MeasuredQuery()

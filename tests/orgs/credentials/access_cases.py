@@ -15,7 +15,7 @@ from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, IngestionJob
 from rag.services.jobs.create_job import create_job
-from rag.services.sources import deletion
+from rag.services.sources import deletion, documents
 from rag.types import ChunkingOptions, Submission
 from tests.orgs.scim.conftest import connect
 from tests.support.factories import World, ingest_text
@@ -128,6 +128,10 @@ def remove_the_role(case: AccessCase) -> None:
 
 def delete_the_source(case: AccessCase) -> None:
     deletion.delete_source(case.source)
+
+
+def delete_the_document(case: AccessCase) -> None:
+    documents.delete_document(case.source.documents.get())
 
 
 COMMON_LOSSES = (

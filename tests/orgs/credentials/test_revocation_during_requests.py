@@ -2,12 +2,16 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from accounts.models import User
+from orgs.access.caller import Caller
+from rag.errors import AccessEnded
 from rag.models import ConversationMessage
 from rag.services.access import access_rechecks
 from tests.orgs.credentials.access_cases import (
@@ -18,6 +22,7 @@ from tests.orgs.credentials.access_cases import (
     change_the_password,
     deactivate_by_directory,
     deactivate_the_user,
+    delete_the_document,
     headers,
     remove_the_grant,
     revoke_the_key,
@@ -55,6 +60,7 @@ STREAMS = {
         change_the_password,
         revoke_the_key,
         remove_the_grant,
+        delete_the_document,
     ],
 )
 def test_a_stream_ends_when_access_is_lost(
@@ -77,7 +83,45 @@ def test_a_stream_ends_when_access_is_lost(
     assert not ConversationMessage.objects.exists()
 
 
-@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
+def test_a_repeated_reply_ends_when_access_to_its_source_is_lost(
+    live: AccessCase, language_model: ProviderServer, api: Callable[..., Client]
+) -> None:
+    """A language model is shown stored replies, and repeats them without a search."""
+    language_model.replies = [TEXT, TEXT]
+    client = api().with_headers(**headers(live))
+    first = client.post("/api/chat", {"messages": MESSAGES, "useRag": True}).body["data"]["conversationId"]
+    language_model.may_continue = threading.Event()
+    repeat = {"messages": [{"role": "user", "content": "Repeat it."}], "conversationId": first, "stream": True}
+    events = client.events("/api/chat", repeat)
+    assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
+    remove_the_grant(live)
+    language_model.may_continue.set()
+    ((name, body),) = events
+    assert (name, "Your access ended" in json.dumps(body)) == ("error", True)
+
+
+def test_what_took_long_is_checked_again_before_the_result(live: AccessCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the last check was a moment ago. A short answer is covered by the check that admitted the request."""
+    time = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(access_rechecks, "CHECK_INTERVAL_SECONDS", 1.0)
+    monkeypatch.setattr(access_rechecks, "time", SimpleNamespace(monotonic=lambda: time.now))
+
+    def answer(*ends_of_parts: float) -> Generator[str, None, str]:
+        for time.now in ends_of_parts:
+            yield "part"
+        deactivate_the_user(live)
+        time.now += 0.5
+        return "result"
+
+    caller = Caller(live.user)
+    assert list(access_rechecks.watch_access(answer(0.4), caller)) == ["part"]
+    User.objects.filter(pk=live.user.pk).update(is_active=True)
+    time.now = 0.0
+    with pytest.raises(AccessEnded):
+        list(access_rechecks.watch_access(answer(0.5, 1.0), caller))
+
+
+@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant, delete_the_document])
 @pytest.mark.parametrize("calls", [1, 0], ids=["before a tool call", "before the answer"])
 def test_the_agent_stops_before_its_next_step(
     live: AccessCase,

@@ -29,7 +29,7 @@ MAX_STATEMENTS = [
     ("/api/rag/retrieve", {"query": "What do zebras have?"}, 8),
     ("/api/rag/retrieve", {"query": "What do zebras have?", "dataSources": ["library", "archive"]}, 8),
     ("/api/rag/query", {"query": "What do zebras have?"}, 9),
-    ("/agent/respond", {"query": "What do zebras have?"}, 11),
+    ("/agent/respond", {"query": "What do zebras have?"}, 12),
     ("/api/v1/search", {"query": "What do zebras have?"}, 11),
     ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 10),
     ("/mcp", {**_MCP, "params": {"name": "search", "arguments": {"query": "What do zebras have?"}}}, 7),
