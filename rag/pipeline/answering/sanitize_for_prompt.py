@@ -31,13 +31,14 @@ _CONTROL_TOKENS = (
     re.compile(rf"{_LESS}\s?{_BAR}\s?([\w▁/.:+-]{{1,60}})\s?{_BAR}\s?{_MORE}"),
     re.compile(rf"{_LESS}{{2}}\s?(/?\s?SYS)\s?{_MORE}{{2}}", re.IGNORECASE),
     re.compile(
-        rf"{SQUARE_OPEN}\s?(/?\s?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|{_ROLE}))"
+        rf"{SQUARE_OPEN}\s?(/?\s?(?:INST|SYS|SYSTEM_PROMPT|MODEL_SETTINGS|THINK|gMASK|AVAILABLE_TOOLS|"
+        rf"TOOL_(?:CALLS|RESULTS|CONTENT)|{_ROLE}))"
         rf"\s?{SQUARE_CLOSE}",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"{_LESS}\s?(/?\s?(?:\w{{1,20}}:)?(?:s|bos|eos|pad|unk|(?:start|end)_of_turn|think|tools?|"
-        rf"tool_(?:calls?|responses?|results?)|function_(?:calls?|results?)|invoke|instructions?|context|{_ROLE})"
+        rf"{_LESS}\s?(/?\s?(?:\w{{1,20}}:)?(?:s|bos|eos|pad|unk|sop|eop|extra_id_\d{{1,2}}|"
+        rf"(?:start|end)_of_turn|think|tools?|tool_(?:calls?|responses?|results?)|function_(?:calls?|results?)|invoke|instructions?|context|{_ROLE})"
         r"(?:\s[^<>＜＞\n]{0,200})?)"
         rf"\s?{_MORE}",
         re.IGNORECASE,
@@ -68,6 +69,19 @@ def sanitize(text: str, content_type: str = "") -> str:
         text: A document's text.
         content_type: The document's MIME type. In code, `[1]` is an index and stays.
     """
+    text = remove_structure(text)
+    if _CODE.match(content_type) or _BRACKETS.isdisjoint(text):
+        return text
+    text = _IMAGES.sub(lambda match: f"(picture: {match['alt'] or 'unnamed'})", text)
+    return neutralize_in_prompt(text)
+
+
+def remove_structure(text: str) -> str:
+    """Rewrite what a chat template or a reader of dialogues may take for the structure of a prompt. In linear time.
+
+    These are control tokens, role names at the start of a line and invisible characters. Earlier answers, which quote
+    documents, keep the rest.
+    """
     characters = set(text)
     if _REWRITTEN.search("".join(characters)):
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
@@ -79,7 +93,4 @@ def sanitize(text: str, content_type: str = "") -> str:
         text = _HEADINGS.sub(r"\1\2", text)
     if not characters.isdisjoint(":："):
         text = _SPEAKERS.sub(r"\1(\2\3)\4", text)
-    if _CODE.match(content_type) or characters.isdisjoint(_BRACKETS):
-        return text
-    text = _IMAGES.sub(lambda match: f"(picture: {match['alt'] or 'unnamed'})", text)
-    return neutralize_in_prompt(text)
+    return text

@@ -19,6 +19,7 @@ from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.find_passages_to_answer import add_probability_of_parts
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
+from rag.pipeline.answering.sanitize_for_prompt import remove_structure
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.retrieval.query import follow_up_questions
@@ -186,7 +187,7 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: So
         return question
     timeout_seconds = min(_REWRITING_TIMEOUT_SECONDS, settings.LLM_TIMEOUT)
     model = provider_factory.language_model(turn.generation.model, timeout=timeout_seconds)
-    rewritten = follow_up_questions.rewrite(question.text, messages, model) if model else ""
+    rewritten = follow_up_questions.rewrite(question.text, _sanitize_replies(messages), model) if model else ""
     if not rewritten:
         if not follow_up_questions.is_follow_up(question.text):
             return question
@@ -195,6 +196,14 @@ def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: So
         )
         rewritten = follow_up_questions.expand(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
     return dataclasses.replace(question, text=rewritten)
+
+
+def _sanitize_replies(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages for a prompt: replies quote documents, or repeat them, and are as little to be trusted."""
+    return [
+        Message(message.role, remove_structure(message.content)) if message.role == "assistant" else message
+        for message in messages
+    ]
 
 
 def _best_title(question: Question, selection: SourceSelection) -> str:
@@ -225,7 +234,7 @@ def _generate_reply(
     system = build_system_prompt(turn.system, passages)
     recent = messages[-MAX_PROMPT_MESSAGES:]
     instructions = [system, NOTICE] if passages else [system]
-    prompt = [*(Message("system", text) for text in instructions if text), *recent]
+    prompt = [*(Message("system", text) for text in instructions if text), *_sanitize_replies(recent)]
     return generate_text(model, prompt, turn.generation), True
 
 

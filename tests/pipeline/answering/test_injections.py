@@ -31,6 +31,7 @@ HONEST = "Bicycles are parked in the yard behind the house."
 # Control tokens, role names, markers of passages, citations and hidden characters.
 ACTIVE = re.compile(
     r"<\|[\w▁]+\|>|<｜|＜|</?s>|\[/?INST\]|<<|<(start|end)_of_turn>|</?(tool_call|invoke|function_calls)|\[/?TOOL_RESULTS\]"
+    r"|<(sop|eop|extra_id_\d+)>|\[/?(gMASK|THINK|MODEL_SETTINGS)\]"
     r"|^\s*[>*]*\s*(system|human|user|assistant)\s*:|^#+ ?(instruction|response)"
     r"|[\[［【]\s*\d+\s*[\]］】]|[\u200b\u2060\u202a-\u202e\ufe00-\ufe0f\U000e0000-\U000e0fff]|!\[|<img",
     re.IGNORECASE | re.MULTILINE,

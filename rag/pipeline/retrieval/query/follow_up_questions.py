@@ -128,7 +128,9 @@ def rewrite(question: str, messages: Sequence[Message], model: LanguageModel) ->
         The rewritten question; empty if the model fails, or does not answer with one line about the conversation.
     """
     history = messages[-_MAX_MESSAGES - 1 : -1]
-    conversation = "\n".join(f"{message.role}: {message.content[:_MAX_CHARACTERS]}" for message in history)
+    # One line each: no message can imitate the beginning of another one, or the last question.
+    lines = (f"{message.role}: {' '.join(message.content[:_MAX_CHARACTERS].split())}" for message in history)
+    conversation = "\n".join(lines)
     prompt = f"Conversation:\n{conversation}\n\nLast question: {question}"
     try:
         reply = model.complete([Message("system", _REWRITE), Message("user", prompt)], temperature=0)
