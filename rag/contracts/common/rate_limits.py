@@ -27,6 +27,9 @@ logger = structlog.get_logger(__name__)
 
 _MINUTE_SECONDS = 60
 MAX_BURSTS = {"agent_requests": 10}
+# Where each API key is counted separately, all keys of a user together have so many times the limit: a user may have a
+# hundred keys.
+MAX_KEYS_AT_LIMIT = 10
 _USAGE_META_KEY = "ragsite.rate_limit_usage"
 # How long a process does not count requests after a Redis error: otherwise every request would wait for a time-out.
 _REDIS_PAUSE_SECONDS = 2.0
@@ -125,7 +128,18 @@ def consume(request: Request | HttpRequest, rate_limit: RateLimit) -> None:
     usage = Usage(rate_limit, limit, max(0, limit - minute.requests), minute.end)
     if minute.requests > limit:
         _reject(request, usage, f"{limit} requests a minute")
+    _consume_of_all_keys(request, rate_limit, limit)
     _store_usage(request, usage)
+
+
+def _consume_of_all_keys(request: Request | HttpRequest, rate_limit: RateLimit, limit: int) -> None:
+    caller, maximum = get_caller(request), MAX_KEYS_AT_LIMIT * limit
+    if not (rate_limit.per_key and caller.key):
+        return
+    minute = _count_key(request, rate_limit, f"keys of {caller.user.pk}", _MINUTE_SECONDS)
+    if minute and minute.requests > maximum:
+        usage = Usage(rate_limit, limit, 0, minute.end)
+        _reject(request, usage, f"{maximum} requests a minute with all API keys together")
 
 
 def seconds_until_allowed(request: HttpRequest, rate_limit: RateLimit) -> int:
@@ -208,6 +222,10 @@ def _count_caller(request: Request | HttpRequest, rate_limit: RateLimit, seconds
     """Count this request for its API key or user; None if Redis does not answer."""
     caller = get_caller(request)
     key = f"key {caller.key.pk}" if rate_limit.per_key and caller.key else f"user {caller.user.pk}"
+    return _count_key(request, rate_limit, key, seconds)
+
+
+def _count_key(request: Request | HttpRequest, rate_limit: RateLimit, key: str, seconds: int) -> _Window | None:
     http_request = request._request if isinstance(request, Request) else request
     return _count(http_request, rate_limit.name, key, seconds)
 

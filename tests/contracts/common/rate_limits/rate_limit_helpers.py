@@ -12,11 +12,11 @@ from tests.support.factories import PASSWORD, World
 from tests.support.http import Reply
 
 
-def steady_id(*, period: int = 60, seconds: float) -> uuid.UUID:
+def steady_id(*, period: int = 60, seconds: float, counted: str = "user") -> uuid.UUID:
     """A user id whose current window still lasts this long, so that no test runs past its end."""
     while True:
         key = uuid.uuid4()
-        if _get_window(f"user {key}", period) - time.time() > seconds:
+        if _get_window(f"{counted} {key}", period) - time.time() > seconds:
             return key
 
 

@@ -135,6 +135,23 @@ def test_the_search_service_counts_each_api_key_separately(
     assert not [name for name in refused.headers if name.startswith("x-ratelimit")]
 
 
+def test_all_keys_of_a_user_together_have_a_limit(
+    live_server: LiveServer, live_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user may have a hundred keys. Those of others are not affected."""
+    monkeypatch.setattr(rate_limits, "MAX_KEYS_AT_LIMIT", 2)
+    settings.RAG_REQUESTS_PER_MINUTE = settings.RAG_REQUESTS_PER_MINUTE | {"service_searches": 2}
+    live_world.users["keyholder"] = create_member(live_world, steady_id(seconds=45, counted="keys of"))
+    secrets = [live_world.key("keyholder", "query").secret for _ in range(3)] + [
+        live_world.key("member", "query").secret
+    ]
+    clients = [Client(live_server.url).with_headers(X_API_Key=secret) for secret in secrets]
+    replies = [client.post("/api/v1/search", {"query": "x"}) for client in clients for _ in range(2)]
+    assert [reply.status for reply in replies] == [200] * 4 + [429] * 2 + [200] * 2
+    assert limit_headers(replies[4], "")[:2] == (2, 0)
+    assert 0 < int(replies[4].headers["retry-after"]) <= 60
+
+
 def steady_key(world: World) -> str:
     """A key whose rate limit window lasts at least 20 more seconds."""
     issued = iter(lambda: world.key("member", "query"), None)
