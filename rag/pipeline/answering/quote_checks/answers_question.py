@@ -15,6 +15,7 @@ from rag.providers.entailment.answer_check import AnswerCheck
 from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.question_language import is_english
+from rag.text.sentences.split_sentences import split_sentences
 from rag.types import Passage
 
 from .missing_facts.counts import may_lack_count
@@ -26,7 +27,7 @@ from .missing_facts.times_and_weights import may_be_hours_of_other_thing
 logger = structlog.get_logger(__name__)
 
 # The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
-_MIN_LOGIT = -2.5
+_MIN_LOGIT = -2.6
 # The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
 _MIN_MULTILINGUAL_LOGIT = -2.4
 # The same of both if the quotes lack something that most answers to such a question have.
@@ -34,8 +35,10 @@ _MIN_LOGIT_WITHOUT_FACT = 0
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
-# The model reads no more of the quotes.
+# The model for other languages reads no more of the quotes. The one for English reads parts of them.
 _MAX_CHARACTERS = 500
+# How much of the quotes the model for English reads at once, and how many such parts, so that its time is bounded.
+_PART_CHARACTERS, _MAX_PARTS = 240, 3
 
 
 def probably_answer(query: str, generation: PreparedGeneration, probability: float) -> bool:
@@ -73,8 +76,10 @@ def probably_answer(query: str, generation: PreparedGeneration, probability: flo
         return True
     if may_lack_fact:
         minimum = _MIN_LOGIT_WITHOUT_FACT
+    text = generation.quoted_text
+    parts = _parts(text) if is_all_english else [text[:_MAX_CHARACTERS]]
     try:
-        return model.logit(query, _with_headings(query, first, generation.quoted_text)) >= minimum
+        return max(model.logit(query, _with_headings(query, first, part)) for part in parts) >= minimum
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return True
@@ -90,13 +95,27 @@ def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:
     )
 
 
+def _parts(text: str) -> list[str]:
+    """Return the beginning of the quotes in parts that the model reads whole: sentences and lines, together if short.
+
+    The answer may be in the last of several sentences.
+    """
+    parts = [""]
+    for line in text[: _PART_CHARACTERS * _MAX_PARTS].splitlines():
+        for sentence in split_sentences(line):
+            if parts[-1] and len(parts[-1]) + len(sentence) > _PART_CHARACTERS:
+                parts.append("")
+            parts[-1] = f"{parts[-1]} {sentence}".strip()
+    return parts[:_MAX_PARTS]
+
+
 def _with_headings(query: str, first: Quote, text: str) -> str:
-    """Return the beginning of the quotes below the nearest heading, and below others that have a missing year.
+    """Return a part of the quotes below the nearest heading, and below others that have a missing year.
 
     The year of a price list is in its title, or in the name of its file.
     """
     passage = first.citations[0].passage
-    shown = "\n".join(filter(None, (nearest_heading(first), text[:_MAX_CHARACTERS])))
+    shown = "\n".join(filter(None, (nearest_heading(first), text)))
     missing = set(_YEAR.findall(query)) - set(_YEAR.findall(shown))
     above = dict.fromkeys((passage.title, *passage.headings, passage.path))
     return "\n".join([*(line for line in above if not missing.isdisjoint(_YEAR.findall(line))), shown])
