@@ -48,7 +48,7 @@ from .find_passages_to_answer import add_probability_of_parts, find_passages_to_
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
-from .quote_checks.answers_question import probably_answer
+from .quote_checks.answers_question import Judgement, judge_quotes
 from .quote_checks.find_quote_evidence import find_quote_evidence
 from .quote_checks.required_facts import has_required_facts
 from .verify_citations import CitedAnswer, extract_citations
@@ -144,10 +144,11 @@ def _generate_answer(
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
-    if generation.quotes is not None and not (
-        has_required_facts(question.text, generation, grounding.gaps)
-        and probably_answer(question.text, generation, grounding.score)
-    ):
+    judgement = Judgement()
+    if generation.quotes is not None:
+        has_facts = has_required_facts(question.text, generation, grounding.gaps)
+        judgement = judge_quotes(question.text, generation, grounding.score) if has_facts else Judgement(False)
+    if not judgement.is_answer:
         answer = decline_without_facts(question.text, context, grounding, options)
         yield answer.text
         return answer
@@ -159,7 +160,10 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(grounding.score, find_quote_evidence(question.text, generation, grounding)),
+            confidence_of_quotes(
+                grounding.score if judgement.probability is None else judgement.probability,
+                find_quote_evidence(question.text, generation, grounding),
+            ),
             model=generation.model,
             warnings=grounding.warnings,
         )

@@ -8,7 +8,7 @@ from django.conf import settings
 from rag.errors import EntailmentFailed
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
 from rag.pipeline.answering.generate import PreparedGeneration
-from rag.pipeline.answering.quote_checks.answers_question import probably_answer
+from rag.pipeline.answering.quote_checks.answers_question import judge_quotes
 from rag.providers import provider_factory
 from rag.providers.entailment.answer_check import AnswerCheck
 from tests.support.passages import passage
@@ -24,7 +24,7 @@ def is_answer(question: str, text: str, probability: float = 0.6, **fields: obje
     generation = PreparedGeneration(
         EXTRACTIVE_MODEL, iter(()), quotes=citations, quoted_text=quoted, first_quote=quotes[0] if quotes else None
     )
-    return probably_answer(question, generation, probability)
+    return judge_quotes(question, generation, probability).is_answer
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_long_quotes_are_read_in_parts(sentences: int, is_shown: bool, monkeypat
     generation = PreparedGeneration(
         EXTRACTIVE_MODEL, iter(()), quotes=quotes[0].citations, quoted_text=quoted, first_quote=quotes[0]
     )
-    assert probably_answer("What fits a locker?", generation, 0.6) == is_shown
+    assert judge_quotes("What fits a locker?", generation, 0.6).is_answer == is_shown
     assert len(model.texts) == min(3, 1 + sentences // 4), "time is bounded"
     assert all(text.startswith("Lockers\n") and text.endswith(".") for text in model.texts), "below the heading"
 
