@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from rag.errors import EmbeddingFailed, ModelChanged, RagError, StorageFailed
 from rag.models import IngestionDocument
+from rag.services.jobs import document_failures
 from rag.services.operations.measurements import measured_documents
-from rag.services.webhooks import events
 from rag.types import IndexOutcome
 from ragsite.postgres.models import database_now
 
@@ -160,5 +160,4 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
             due_at=None,
             finished_at=timezone.now(),
         )
-        measured_documents.record_failed(document)
-        events.record_failed_documents([document.pk])
+        document_failures.record([document.pk])

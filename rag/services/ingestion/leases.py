@@ -22,6 +22,7 @@ from django.db.models import F
 from rag.models import IngestionDocument, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
 from rag.services.operations import workers
+from rag.services.operations.measurements import recording
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.locks import update_in_order
 from ragsite.postgres.models import database_now, uuid7
@@ -252,6 +253,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
         while not finished.wait(settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE):
             try:
                 held_leases.renew()
+                recording.store_measurements()  # a task may take long, or be killed
             except DatabaseError:
                 connection.close()  # the next round connects again; a lost lease shows when an outcome is written
         connection.close()

@@ -12,9 +12,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from rag import task_queue
 from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
-from rag.services.jobs import close_and_cancel
+from rag.services.jobs import close_and_cancel, document_failures
 from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_CELERY_MESSAGE, notify_workers
-from rag.services.webhooks import events
 from ragsite.postgres.models import database_now
 
 from . import embedding_outages
@@ -73,7 +72,7 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
             due_at=None,
             finished_at=now,
         )
-        events.record_failed_documents(ids)
+        document_failures.record(ids)
 
 
 def _fail_documents_of_silent_models(now: datetime.datetime) -> None:
@@ -91,7 +90,7 @@ def _fail_documents_of_silent_models(now: datetime.datetime) -> None:
                 due_at=None,
                 finished_at=now,
             )
-            events.record_failed_documents(ids)
+            document_failures.record(ids)
 
 
 def _requeue(due_documents: QuerySet[IngestionDocument]) -> list[uuid.UUID]:

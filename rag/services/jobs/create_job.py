@@ -16,6 +16,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import new_revisions
 from ragsite.postgres.statements.insert_rows import insert_rows
 
+from . import document_failures
 from .close_and_cancel import close_if_finished
 from .worker_notifications import notify_workers
 
@@ -69,6 +70,8 @@ def create_job(
     if unneeded := [document.original_id for document in unchanged if document.original_id]:
         Original.objects.filter(pk__in=unneeded).schedule_purge_check()  # no quota counts them any more
     transaction.on_commit(lambda: measured_documents.record_done(unchanged, {}))
+    if failed := [document.pk for document in documents if document.state == State.FAILED]:
+        document_failures.record(failed)
     quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(document.state == State.QUEUED for document in documents))
     close_if_finished(job.pk)  # nothing may be left to wait for: all are unchanged, or none can be read

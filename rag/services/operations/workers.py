@@ -12,6 +12,8 @@ from django.utils import timezone
 from rag.models import WorkerHeartbeat
 from ragsite.postgres.base import read_rows
 
+from .measurements import recording
+
 logger = structlog.get_logger(__name__)
 
 BEAT_SECONDS = 5
@@ -100,6 +102,7 @@ class Reporter:
         while not self._stop.is_set():
             try:
                 self.beat()
+                recording.store_measurements()  # what is logged here, such as that a process was killed
             except DatabaseError as error:
                 logger.warning("heartbeat_not_written", reason=type(error).__name__)
             finally:

@@ -4,18 +4,28 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
 import structlog
 from django.core.serializers import serialize
 from django.test import Client
+from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
 from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
-from rag.services.ingestion import build_submissions, document_processing
+from rag.services.ingestion import (
+    build_submissions,
+    document_outcomes,
+    document_processing,
+    leases,
+    recovery_sweep,
+)
 from rag.services.jobs.create_job import create_job
+from rag.services.operations import workers
 from rag.services.operations.measurements import measurement_summaries, recording
 from rag.services.queries import permitted_queries
 from rag.services.queries.source_selection import SourceSelection
@@ -121,6 +131,46 @@ def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
     assert documents.count == 2
     assert summary("document_stage", "parsing").count >= 1
     assert SlowOperation.objects.filter(kind="document", organization=live_world.home.pk).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_failed_document_is_counted(live_world: World) -> None:
+    """Whether it fails when it is submitted, in a worker, or because workers were lost."""
+    submissions = [
+        Submission(path="a.exe", title="a", text="", parse_error="No."),
+        Submission(path="b.pdf", title="b", text="Not a PDF."),
+        Submission(path="c.txt", title="c", text="Zebras."),
+    ]
+    source, options = live_world.source(), build_submissions.default_chunking_options()
+    job = create_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    claimed = job.documents.filter(index=1)
+    claimed.update(state="running")
+    document_outcomes.record_failure(claimed.get(), "PARSE_ERROR", "The file is damaged.")
+    job.documents.filter(index=2).update(state="running", attempts=99, due_at=timezone.now() - timedelta(minutes=1))
+    recovery_sweep.sweep()
+    recording.store_measurements()
+    documents = summary("operation", "document", live_world.home.pk)
+    assert (documents.count, documents.failures) == (3, 3)
+
+
+def test_measurements_are_stored_while_a_task_runs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large document takes many minutes, and what a process has measured is lost if it is killed meanwhile."""
+    stored = threading.Event()
+    monkeypatch.setattr(recording, "store_measurements", stored.set)
+    settings.RAG_LEASE_SECONDS = 0.01
+    with leases.keep_leases():
+        assert stored.wait(30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_stores_what_its_main_process_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs no tasks, and is the one that logs that a process was killed."""
+    stored = threading.Event()
+    monkeypatch.setattr(recording, "store_measurements", stored.set)
+    reporter = workers.Reporter(name="one@host", queues=["ingestion"], slots=2, list_running=list)
+    reporter.start()
+    assert stored.wait(30)
+    reporter.stop()
 
 
 @pytest.mark.django_db

@@ -76,6 +76,20 @@ def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
     assert [(event, data["errorCode"]) for event, data in stored()] == [("document.failed", "WORKER_LOST")]
 
 
+def test_documents_that_cannot_be_read_fail_when_they_are_submitted(world: World, create: Create) -> None:
+    create(events=["document.failed"])
+    unread = Submission(path="a.exe", title="", text="", parse_error="No.", parse_error_code="UNSUPPORTED_FORMAT")
+    create_job(
+        source=world.source(),
+        submissions=[unread, Submission(path="b", title="B", text="Zebra.")],
+        options=build_submissions.default_chunking_options(),
+        actor=world.users["editor"],
+    )
+    assert [(event, data["path"], data["errorCode"]) for event, data in stored()] == [
+        ("document.failed", "a.exe", "UNSUPPORTED_FORMAT")
+    ]
+
+
 def test_an_event_is_stored_only_with_its_cause(world: World, create: Create) -> None:
     create()
     job = submit_texts(world, count=1)
@@ -98,8 +112,11 @@ def test_only_webhooks_of_the_organisation_that_want_an_event_get_it(world: Worl
     assert [delivery.webhook for delivery in WebhookDelivery.objects.all()] == [subscribed]
 
 
-def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create) -> None:
-    """An editor may end a job, and sees no webhook; injected SQL cannot make up events of other kinds."""
+def test_a_request_can_end_a_job_and_fail_its_documents_and_forge_nothing(world: World, create: Create) -> None:
+    """An editor may end a job and send what cannot be read, and sees no webhook.
+
+    Injected SQL cannot make up events of other kinds.
+    """
     create()
     job = submit_texts(world, count=1)
     process_queue()
@@ -108,9 +125,10 @@ def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create)
     with identity.run_as(Caller(world.users["editor"]).database_identity):
         close_and_cancel.close_if_finished(job.pk)
         events.record_event(world.home.pk, "document.failed", {})
+        events.record_event(world.home.pk, "quota.nearly_reached", {})
         events.record_event(world.abroad.pk, "job.failed", {})
         assert not Webhook.objects.exists()
-    assert [event for event, _ in stored()] == ["job.finished"]
+    assert [event for event, _ in stored()] == ["document.failed", "job.finished"]
 
 
 def test_a_source_that_was_switched_to_another_model(world: World, create: Create) -> None:

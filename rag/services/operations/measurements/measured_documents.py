@@ -1,8 +1,9 @@
 """Measures the documents that workers process."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from django.db import transaction
 from django.utils import timezone
 
 from rag.models import IngestionDocument
@@ -31,7 +32,13 @@ def record_recognitions(recognitions: Iterable[Recognition]) -> None:
         measurement_buffer.record("ocr_page", recognition.engine, recognition.seconds * 1000)
 
 
-def record_failed(document: IngestionDocument) -> None:
-    """Record a document that has failed. How long it took is not known."""
-    organization = document.job.source.organization_id
-    measurement_buffer.record("operation", "document", 0.0, failed=True, organizations=(organization,))
+def record_failed(document_ids: Sequence[uuid.UUID]) -> None:
+    """Record on commit that documents have failed. How long they took is not known."""
+    failed = IngestionDocument.objects.filter(pk__in=document_ids, state=IngestionDocument.State.FAILED)
+    organizations = list(failed.values_list("source__organization_id", flat=True))
+
+    def record() -> None:
+        for organization in organizations:
+            measurement_buffer.record("operation", "document", 0.0, failed=True, organizations=(organization,))
+
+    transaction.on_commit(record)

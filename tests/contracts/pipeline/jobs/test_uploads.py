@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
+from orgs.access.caller import Caller
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original, WebhookDelivery
 from rag.services.jobs import job_lookup
+from rag.services.webhooks import endpoints
+from rag.services.webhooks.endpoints import WebhookSettings
 from tests.parsing.files import pdf, pictures
 from tests.support import factories
 from tests.support.factories import World
@@ -60,9 +63,12 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
         assert Document.objects.get(path=path).content_type == "text/markdown"  # declared or detected
 
 
-def test_unreadable_files(api: Api, live_world: World) -> None:
+def test_unreadable_files(api: Api, live_world: World, settings: Any) -> None:
     """UNSUPPORTED_FORMAT rejects a job of one document. In larger jobs it is the document's error, like PARSE_ERROR."""
     live_world.source()
+    settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.1"]
+    webhook = WebhookSettings(url="http://127.0.0.1:9/hook", events=["document.failed"])
+    endpoints.create_webhook(Caller(live_world.users["owner"]), webhook)
     editor = api("editor")
     good: File = ("good.txt", b"Alpha.", "text/plain")
     picture: File = ("a.gif", b"GIF89a\x01\x00\x01\x00", "image/gif")
@@ -79,6 +85,8 @@ def test_unreadable_files(api: Api, live_world: World) -> None:
     assert list(failed.values_list("path", "error_code")) == [
         ("a.gif", "UNSUPPORTED_FORMAT"), ("bad.pdf", "PARSE_ERROR"),
     ]  # fmt: skip
+    sent = [delivery.payload["data"]["path"] for delivery in WebhookDelivery.objects.order_by("created_at")]
+    assert sent == ["a.gif", "bad.pdf"]
 
 
 def test_a_source_decides_whether_pictures_are_read(api: Api, live_world: World) -> None:
