@@ -19,12 +19,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from accounts.models import MAX_EMAIL_CHARACTERS, User
 from ragsite.http.addresses import client_address, rate_limit_key
-from ragsite.http.error_envelope import whole_seconds
+from ragsite.http.error_envelope import TooManyRequests, whole_seconds
 
 from .known_devices import find_device
 
@@ -111,10 +110,10 @@ def get_client_ip(request: HttpRequest | Request) -> str | None:
 
 
 def require_unlocked(request: Request, email: str) -> None:
-    """Raise Throttled if the account is locked for this IP address, or the IP address for all accounts."""
+    """Raise TooManyRequests if the account is locked for this IP address, or the IP address for all accounts."""
     credentials = {"email": email}
     if AxesProxyHandler.is_locked(request, credentials):
-        raise Throttled(_seconds_left(request, credentials), _LOCKED_MESSAGE)
+        raise TooManyRequests(_seconds_left(request, credentials), _LOCKED_MESSAGE)
 
 
 def render_lockout_page(

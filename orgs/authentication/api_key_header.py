@@ -17,7 +17,10 @@ from ragsite.postgres import identity
 from .base import authenticated
 from .last_use import record_use
 
-_INVALID = "This API key is invalid, expired or revoked."
+_INVALID = (
+    "This API key is invalid, expired or revoked. Create another one on the page of your account, or with "
+    "POST /api/auth/keys and an access token."
+)
 _WRONG_HEADER = (
     "This is an access token and not an API key, which begins with rk_. Send it as `Authorization: Bearer <token>`."
 )

@@ -38,6 +38,8 @@ NO_DATABASE = "The database does not answer. Try again in a moment."
 ACCESS_ENDED = "Your access ended, or changed, during this request. Ask again."
 # After how long a client may try again: about the time that a restarting server is unavailable.
 DEFAULT_RETRY_AFTER_SECONDS = 2
+# What the message of a 405 does not propose.
+_METHODS_OF_ALL_PATHS = {"HEAD", "OPTIONS"}
 # A response lists at most this many errors of a body.
 _MAX_ERRORS = 20
 # The beginnings of DRF's own messages, which do not name the field and speak of Python's types, and what they mean.
@@ -96,6 +98,13 @@ class Unavailable(exceptions.APIException):
     wait = DEFAULT_RETRY_AFTER_SECONDS
 
 
+class TooManyRequests(exceptions.Throttled):
+    """429: says in the contracts' words when to try again."""
+
+    extra_detail_singular = "Try again in {wait} second."
+    extra_detail_plural = "Try again in {wait} seconds."
+
+
 class Conflict(exceptions.APIException):
     """409: the state of the object, or of what the caller has, does not allow the request."""
 
@@ -132,7 +141,7 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
         errors = {"errors": [first, *others[: _MAX_ERRORS - 1]]} if others else {}
         body = error_body(title, first["message"], {**first, **errors, "request_id": request_id()})
     else:
-        body = error_body(title, _message(exception), {"request_id": request_id()})
+        body = error_body(title, _message(exception, context), {"request_id": request_id()})
     challenge = getattr(exception, "auth_header", None)
     headers = {"WWW-Authenticate": challenge} if challenge else {}
     return Response(body, status=code, headers=headers | retry_after(exception))
@@ -157,7 +166,7 @@ def whole_seconds(seconds: float) -> int:
     return max(1, math.ceil(seconds))
 
 
-def _message(exception: exceptions.APIException) -> str:
+def _message(exception: exceptions.APIException, context: dict[str, object]) -> str:
     detail: object = exception.detail
     if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
         detail = detail.get("detail", "")
@@ -166,6 +175,11 @@ def _message(exception: exceptions.APIException) -> str:
             "Send an access token (POST /api/auth/token gives one) or an API key in the header "
             "`Authorization: Bearer <token or key>`."
         )
+    if isinstance(exception, exceptions.MethodNotAllowed):
+        methods = getattr(context.get("view"), "allowed_methods", ())
+        return f"{detail} Use {' or '.join(method for method in methods if method not in _METHODS_OF_ALL_PATHS)}."
     if isinstance(exception, exceptions.UnsupportedMediaType):
+        if '""' in str(detail):  # there is no Content-Type
+            detail = "The request does not say what its body is."
         return f"{detail} Send the body as JSON, with the header `Content-Type: application/json`."
     return str(detail)

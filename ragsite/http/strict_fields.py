@@ -11,6 +11,8 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 # What a serializer has validated. Its fields say which type each value has.
 ValidatedFields: TypeAlias = dict[str, Any]
+# After so many wrong entries the rest of a list is not validated.
+_MAX_WRONG_ENTRIES = 20
 # A field of any type, such as an entry of a list.
 AnyField: TypeAlias = "serializers.Field[Any, Any, Any, Any]"
 
@@ -193,7 +195,7 @@ class Timestamp(serializers.DateTimeField):
 class BoundedList(serializers.ListField):
     """A list of bounded length.
 
-    The length is checked before the entries, and the first wrong entry ends the validation.
+    The length is checked before the entries. A few wrong entries end the validation: no response lists more.
     """
 
     def __init__(
@@ -221,11 +223,15 @@ class BoundedList(serializers.ListField):
             raise ValidationError(
                 f"{self.label_in_messages} must have from {self.min_entries} to {self.max_entries:,} entries"
             )
-        values = []
+        values: list[Any] = []
+        wrong: dict[Any, Any] = {}
         for index, item in enumerate(data):
             try:
                 values.append(self.child.run_validation(item))
             except ValidationError as error:
-                detail: Any = {index: error.detail}
-                raise ValidationError(detail) from None
+                wrong[index] = error.detail
+                if len(wrong) == _MAX_WRONG_ENTRIES:
+                    break
+        if wrong:
+            raise ValidationError(wrong)
         return values

@@ -21,7 +21,7 @@ from orgs.access.caller import get_caller
 from orgs.access.organization_resolver import read_header
 from orgs.policies.organization_rate_limits import requests_per_minute
 from ragsite.http.addresses import client_address, rate_limit_key
-from ragsite.http.error_envelope import whole_seconds
+from ragsite.http.error_envelope import TooManyRequests, whole_seconds
 
 logger = structlog.get_logger(__name__)
 
@@ -252,7 +252,7 @@ def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window |
 def _reject(request: Request | HttpRequest, usage: Usage, limit_text: str) -> None:
     _store_usage(request, usage)
     retry_after_seconds = usage.rate_limit.retry_after_seconds or whole_seconds(usage.reset - time.time())
-    raise Throttled(retry_after_seconds, f"At most {limit_text} are allowed.")
+    raise TooManyRequests(retry_after_seconds, f"At most {limit_text} are allowed.")
 
 
 def _store_usage(request: Request | HttpRequest, usage: Usage) -> None:

@@ -75,9 +75,16 @@ class BoundedJSONParser(parsers.JSONParser):
         except RecursionError:
             raise exceptions.ParseError("it is nested too deeply") from None
         except exceptions.ParseError as error:
-            if "set_int_max_str_digits" not in str(error):  # Python's advice, which is not for clients
-                raise
-            raise exceptions.ParseError("it has a number of too many digits") from None
+            raise exceptions.ParseError(_describe(error)) from None
+
+
+def _describe(error: exceptions.ParseError) -> str:
+    """Return what is wrong with the body, without the words of DRF and Python, which are not for clients."""
+    if isinstance(error.__context__, UnicodeDecodeError):
+        return f"its byte {error.__context__.start + 1:,} is not UTF-8. Encode the body as UTF-8."
+    if "set_int_max_str_digits" in str(error):
+        return "it has a number of too many digits"
+    return str(error.detail).removeprefix("JSON parse error - ")
 
 
 class TooManyLargeBodies(exceptions.APIException):

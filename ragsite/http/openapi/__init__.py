@@ -26,7 +26,7 @@ from rest_framework.views import APIView
 
 from ragsite.http.bodies.json_types import JsonObject
 from ragsite.http.bodies.upload_handler import PayloadTooLarge
-from ragsite.http.error_envelope import TITLES
+from ragsite.http.error_envelope import TITLES, TooManyRequests
 
 from . import field_types
 from .merge_operations import merge_operations
@@ -41,7 +41,7 @@ _ERRORS: dict[int, exceptions.APIException] = {
     404: exceptions.NotFound(),
     413: PayloadTooLarge("The body has 40,000,000 bytes; at most 33,554,432 are accepted here."),
     415: exceptions.UnsupportedMediaType("text/plain"),
-    429: exceptions.Throttled(wait=30),
+    429: TooManyRequests(30, "At most 60 requests a minute are allowed."),
 }
 _RETRY_AFTER = {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}}
 _ETAG = {"description": "The version, for `If-None-Match`.", "schema": {"type": "string"}}

@@ -8,6 +8,7 @@ import pytest
 from django.test import RequestFactory
 
 from ragsite.wsgi import application
+from tests.support.factories import World
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -34,6 +35,37 @@ def test_a_number_of_too_many_digits_is_named(api: Api) -> None:
     """Python's message names a function of Python."""
     message = api("editor").post("/api/rag/search", b'{"query": "x", "topK": ' + b"9" * 5_000 + b"}").body["message"]
     assert message == "The body is not valid JSON: it has a number of too many digits"
+
+
+def test_the_first_byte_that_is_not_utf_8_is_named(api: Api) -> None:
+    message = api("editor").post("/api/rag/search", b'{"query": "\xfc"}').body["message"]
+    assert message == "The body is not valid JSON: its byte 12 is not UTF-8. Encode the body as UTF-8."
+
+
+def test_errors_of_method_and_content_type_say_what_to_send(api: Api) -> None:
+    editor = api("editor")
+    assert editor.get("/api/rag/search").body["message"] == 'Method "GET" not allowed. Use POST.'
+    reply = editor.send("PUT", "/api/rag/sources/library", b"{}")
+    assert reply.body["message"] == 'Method "PUT" not allowed. Use GET or PATCH or DELETE.'
+    untyped = editor.with_headers(Content_Type="").send("POST", "/api/rag/search", b"{}")
+    assert untyped.body["message"].startswith("The request does not say what its body is. Send the body as JSON")
+
+
+def test_all_wrong_documents_of_a_job_are_listed(api: Api, live_world: World) -> None:
+    """Who sends many documents corrects them together. A response lists at most 20 errors."""
+    live_world.source()
+    documents: list[dict[str, Any]] = [
+        {"path": "a"},
+        {"path": "b", "text": "Zebras."},
+        {"text": 5},
+        *({} for _ in range(100)),
+    ]
+    reply = api("editor").post("/api/rag/ingest", {"dataSourceId": "library", "documents": documents})
+    errors = reply.body["details"]["errors"]
+    assert [error["field"] for error in errors[:3]] == [
+        "documents[0].text", "documents[2].text", "documents[3].text",
+    ]  # fmt: skip
+    assert len(errors) == 20
 
 
 @pytest.mark.parametrize(
