@@ -22,11 +22,12 @@ from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrg
 from orgs.invitations import invitation_lifecycle
 from orgs.models import Invitation
 from ragsite.http.addresses import build_public_url
+from ragsite.settings.env import DATA_DIR
 
 _NO_MAIL_SERVER = _("This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL.")
 _IN_THE_LOG = _(
     "This installation has no mail server. The message for {email}, with its link, is in the log of the web server "
-    "(with “make run”: var/run/logs/web.log)."
+    "(with “make run”: {log})."
 )
 _NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")
 
@@ -165,7 +166,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             if not invitation_lifecycle.send(invitation, url):
                 messages.error(request, _NOT_SENT.format(invitation.email))
             elif settings.RAG_EMAIL_URL.startswith("consolemail:"):
-                messages.warning(request, _IN_THE_LOG.format(email=invitation.email))
+                messages.warning(request, _IN_THE_LOG.format(email=invitation.email, log=DATA_DIR / "logs" / "web.log"))
             else:
                 messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
 

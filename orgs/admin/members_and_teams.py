@@ -1,13 +1,15 @@
 """Members, roles and teams of organisations in the admin, for users with `members.manage`."""
 
+import uuid
 from typing import ClassVar, Protocol
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import Count, QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.db.models import Count, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -57,15 +59,59 @@ class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
 class MembershipForm(VersionedForm, OneOrganizationForm):
     class Meta:
+        help_texts: ClassVar[dict[str, object]] = {"user": _("Somebody who is not listed is invited instead.")}
         error_messages: ClassVar[dict[str, object]] = _taken(
             _("This person is a member already. Change the membership that exists.")
         )
 
 
+class ListedGroup(Protocol):
+    """A role or team as its list reads it."""
+
+    pk: uuid.UUID
+    size: int
+
+
+class GroupAdmin(OrganizationRowsAdmin):
+    """Base of the pages of roles and teams, which lead to the people who have them.
+
+    Attributes:
+        membership_field: The field of a membership that holds the rows.
+    """
+
+    change_form_template = "admin/orgs/group_change_form.html"
+    membership_field: str
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+        groups: QuerySet[Model] = super().get_queryset(request).annotate(size=Count("memberships"))
+        return groups
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Model | None = None,
+    ) -> HttpResponse:
+        context["members_url"] = obj and self._members_url(obj.pk)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    @admin.display(description=_("own members"), ordering="size")
+    def size(self, group: ListedGroup) -> SafeString:
+        return format_html('<a href="{}">{}</a>', self._members_url(group.pk), group.size)
+
+    def _members_url(self, pk: uuid.UUID) -> str:
+        memberships = reverse("admin:orgs_membership_changelist")
+        return f"{memberships}?{self.membership_field}__id__exact={pk}"
+
+
 @admin.register(Role)
-class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
+class RoleAdmin(GroupAdmin, GuardedAdmin):
     form = RoleForm
-    list_display = ("name", "organization", "allows")
+    membership_field = "roles"
+    list_display = ("name", "organization", "allows", "size")
     list_filter = ("organization",)
     search_fields = ("name",)
     list_select_related = ("organization",)
@@ -76,15 +122,10 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
         return format_html_join("", "<div>{}</div>", ((labels.get(name, name),) for name in role.permissions)) or "—"
 
 
-class ListedTeam(Protocol):
-    """A team as the list of teams reads it."""
-
-    size: int
-
-
 @admin.register(Team)
-class TeamAdmin(OrganizationRowsAdmin):
+class TeamAdmin(GroupAdmin):
     form = TeamForm
+    membership_field = "teams"
     empty_text = _(
         "A team is a group of members that a data source can be opened to. Add the first one, then choose it for "
         "people on the page Memberships."
@@ -93,14 +134,6 @@ class TeamAdmin(OrganizationRowsAdmin):
     list_filter = ("organization",)
     search_fields = ("name",)
     list_select_related = ("organization", "parent__organization")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
-        teams: QuerySet[Team] = super().get_queryset(request).annotate(size=Count("memberships"))
-        return teams
-
-    @admin.display(description=_("own members"), ordering="size")
-    def size(self, team: ListedTeam) -> int:
-        return team.size
 
 
 @admin.register(Membership)

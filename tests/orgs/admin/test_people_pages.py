@@ -42,6 +42,26 @@ def test_the_form_says_which_names_a_role_or_team_may_have(
     assert f"The organisation has a {kind} with this name." in add(taken)
 
 
+@pytest.mark.parametrize(("url", "field"), [(ROLES, "roles"), (TEAMS, "teams")])
+def test_a_role_or_team_leads_to_its_members(owner: Client, world: World, url: str, field: str) -> None:
+    person = membership(world, "member")
+    group = (world.home.roles if field == "roles" else world.home.teams).create(name="night-shift")
+    getattr(person, field).add(group)
+    members = f"{MEMBERSHIPS}?{field}__id__exact={group.pk}"
+    assert f'<a href="{members}">1</a>' in page(owner, url)
+    assert f'href="{members}"' in page(owner, f"{url}{group.pk}/change/")
+    assert MEMBERSHIPS not in page(owner, f"{url}add/").split('id="content"')[1], "there are none yet"
+    listed = page(owner, members).split('id="result_list"')[1]
+    assert world.users["member"].email in listed
+    assert world.users["editor"].email not in listed
+
+
+def test_memberships_lead_to_invitations(owner: Client) -> None:
+    """The form of a new membership offers members only, so there is nobody to choose."""
+    assert f'href="{INVITATIONS}add/"' in page(owner, MEMBERSHIPS).split('id="content"')[1]
+    assert "Somebody who is not listed is invited instead." in page(owner, f"{MEMBERSHIPS}add/")
+
+
 def test_a_second_membership_of_a_person_is_refused_in_plain_words(owner: Client, world: World) -> None:
     values = {"user": world.users["member"].pk, "organization": world.home.pk, "is_active": "on"}
     assert "This person is a member already." in owner.post(f"{MEMBERSHIPS}add/", values).content.decode()
