@@ -182,12 +182,14 @@ def test_errors_of_the_log_are_kept_without_their_messages() -> None:
         except ValueError:
             structlog.get_logger("tests").exception("answer_crashed")
         logging.getLogger("library").error("cannot read %s", "the text of a question")
+        structlog.get_logger("tests").error("request_finished", code=503)
     finally:
         structlog.contextvars.unbind_contextvars("request_id")
     recording.store_measurements()
-    first, second = RecordedError.objects.order_by("id")
+    first, second, third = RecordedError.objects.order_by("id")
     assert (first.event, first.exception, first.request_id) == ("answer_crashed", "ValueError", "req-7")
     assert (second.event, second.exception) == ("library", "")
+    assert third.event == "request_finished 503"
     assert "question" not in serialize("json", [first, second])
 
 

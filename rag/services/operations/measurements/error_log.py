@@ -19,12 +19,15 @@ class Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Record what was logged, without the text of libraries."""
         entry: dict[str, object] = record.msg if isinstance(record.msg, dict) else {}
+        event = str(entry.get("event") or record.name)
+        if isinstance(status := entry.get("code"), int):  # of a request
+            event += f" {status}"
         context = structlog.contextvars.get_contextvars()
         measurement_buffer.record_error(
             Error(
                 at=datetime.datetime.fromtimestamp(record.created, datetime.UTC),
                 # Our own events are constants. The messages of libraries are sentences, which may hold anything.
-                event=str(entry.get("event") or record.name)[:200],
+                event=event[:200],
                 exception=_class_name(record, entry)[:200],
                 request_id=str(entry.get("request_id") or context.get("request_id") or "")[:100],
                 task=str(entry.get("task") or context.get("task") or "")[:200],
