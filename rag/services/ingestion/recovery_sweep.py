@@ -67,7 +67,8 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
         locked_documents.update(
             state=State.FAILED,
             error_code="WORKER_LOST",
-            error_message=f"The worker was lost while processing this document, {settings.RAG_MAX_ATTEMPTS} times.",
+            error_message=f"The worker was lost {settings.RAG_MAX_ATTEMPTS} times while processing this document. "
+            "Retry it. If it fails again, divide it into smaller ones, or ask the operator why workers end.",
             chunk_count=0,
             due_at=None,
             finished_at=now,

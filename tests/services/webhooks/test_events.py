@@ -74,6 +74,7 @@ def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
     job.documents.update(state=State.RUNNING, attempts=99, due_at=past)
     recovery_sweep.sweep()
     assert [(event, data["errorCode"]) for event, data in stored()] == [("document.failed", "WORKER_LOST")]
+    assert "Retry it." in stored()[0][1]["errorMessage"], "it says what to do"
 
 
 def test_documents_that_cannot_be_read_fail_when_they_are_submitted(world: World, create: Create) -> None:
