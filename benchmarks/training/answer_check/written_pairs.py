@@ -1,4 +1,4 @@
-"""Groups of texts for questions that people wrote about invented documents: answers, and sentences that are none.
+"""Groups of texts for questions written by hand about invented documents: answers, and sentences that are none.
 
 A line of a file has a passage (`org`, `lang`, `title`, `heading`, `text`), questions that it answers (`answered`: `q`
 and `quote`, or a list of quotes), and questions about the same thing that it does not answer (`near`: `q`).
