@@ -1,9 +1,11 @@
 """The pipeline contract, sub-contracts 3 to 5: POST /api/rag/query, over HTTP."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from rag.providers import provider_factory
 from rag.text.token_counts import count_tokens
 from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
@@ -221,3 +223,21 @@ def test_a_question_for_something_else_of_the_same_thing_is_declined(live_world:
     assert body["groundingScore"] > 1 / 3, "the passage has words of the question"
     assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
     assert "The main hall is led by Peter Keller" in body["answer"], "the closest passage is shown"
+
+
+def test_the_confidence_follows_the_model_that_reads_question_and_quotes(
+    live_world: World, member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "# House\n\n## Main hall\n\nThe main hall is led by Peter Keller, and closed on Mondays."
+    ingest_text(live_world.source("rules"), "/rules.md", text)
+
+    def ask_with(logit: float) -> Any:
+        model = SimpleNamespace(logit=lambda question, text: logit)
+        monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
+        return ask(member, query="Who leads the main hall?").body
+
+    unsure, sure, declined = ask_with(-1.5), ask_with(1.0), ask_with(-2.0)
+    assert unsure["answer"] == sure["answer"]
+    assert 0 < unsure["confidence"] < 0.5 < sure["confidence"] < 1
+    assert unsure["groundingScore"] == sure["groundingScore"], "this is about the words of the passages"
+    assert (declined["confidence"], declined["warnings"]) == (0, ["NOT_GROUNDED"])

@@ -8,7 +8,7 @@ from django.conf import settings
 from rag.errors import EntailmentFailed
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
 from rag.pipeline.answering.generate import PreparedGeneration
-from rag.pipeline.answering.quote_checks.answers_question import judge_quotes
+from rag.pipeline.answering.quote_checks.answers_question import Judgement, judge_quotes
 from rag.providers import provider_factory
 from rag.providers.entailment.answer_check import AnswerCheck
 from tests.support.passages import passage
@@ -18,13 +18,17 @@ WEIGHT = "How much does the marimba weigh?"
 
 
 def is_answer(question: str, text: str, probability: float = 0.6, **fields: object) -> bool:
+    return judge(question, text, probability, **fields).is_answer
+
+
+def judge(question: str, text: str, probability: float = 0.6, **fields: object) -> Judgement:
     quotes = extract_quotes(question, [passage(text, **fields)])
     citations = tuple(citation for quote in quotes for citation in quote.citations)
     quoted = "\n".join(quote.text for quote in quotes)
     generation = PreparedGeneration(
         EXTRACTIVE_MODEL, iter(()), quotes=citations, quoted_text=quoted, first_quote=quotes[0] if quotes else None
     )
-    return judge_quotes(question, generation, probability).is_answer
+    return judge_quotes(question, generation, probability)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +123,18 @@ class Doubting:
 
     def logit(self, question: str, text: str) -> float:
         return -0.5
+
+
+def test_a_judged_answer_has_a_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_factory, "answer_check", Doubting)
+    monkeypatch.setattr(provider_factory, "multilingual_check", Doubting)
+    weighs = "The marimba weighs 70 kg."
+    judged = judge(WEIGHT, weighs)
+    assert judged.probability is not None
+    assert 0.4 < judged.probability < 0.6
+    assert judge(WEIGHT, weighs, probability=0.95).probability is None, "not judged"
+    german = judge("Wie schwer ist die Marimba?", "Die Marimba wiegt 70 kg.", lang="de")
+    assert (german.is_answer, german.probability) == (True, None), "its logits were fitted on their own"
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.95])
