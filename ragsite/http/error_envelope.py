@@ -176,8 +176,9 @@ def _message(exception: exceptions.APIException, context: dict[str, object]) -> 
             "`Authorization: Bearer <token or key>`."
         )
     if isinstance(exception, exceptions.MethodNotAllowed):
-        methods = getattr(context.get("view"), "allowed_methods", ())
-        return f"{detail} Use {' or '.join(method for method in methods if method not in _METHODS_OF_ALL_PATHS)}."
+        allowed = getattr(context.get("view"), "allowed_methods", ())
+        methods = " or ".join(method for method in allowed if method not in _METHODS_OF_ALL_PATHS)
+        return f"{detail} Use {methods}." if methods else str(detail)
     if isinstance(exception, exceptions.UnsupportedMediaType):
         if '""' in str(detail):  # there is no Content-Type
             detail = "The request does not say what its body is."

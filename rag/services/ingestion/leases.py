@@ -253,7 +253,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
         while not finished.wait(settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE):
             try:
                 held_leases.renew()
-                recording.store_measurements()  # a task may take long, or be killed
+                recording.store_meanwhile()  # a task may take long, or be killed
             except DatabaseError:
                 connection.close()  # the next round connects again; a lost lease shows when an outcome is written
         connection.close()

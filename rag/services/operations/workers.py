@@ -102,7 +102,7 @@ class Reporter:
         while not self._stop.is_set():
             try:
                 self.beat()
-                recording.store_measurements()  # what is logged here, such as that a process was killed
+                recording.store_meanwhile()  # what is logged here, such as that a process was killed
             except DatabaseError as error:
                 logger.warning("heartbeat_not_written", reason=type(error).__name__)
             finally:

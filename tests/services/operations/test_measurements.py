@@ -198,3 +198,13 @@ def test_what_strangers_send_is_no_error_of_this_side(client: Client) -> None:
     """A robot that tries host names would push all errors out of the page "Operations"."""
     assert client.get("/sign-in", headers={"host": "evil.example"}).status_code == 400
     assert measurement_buffer.take().errors == []
+
+
+def test_no_failure_ends_the_thread_that_keeps_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ValueError("A string literal cannot contain NUL characters.")
+
+    monkeypatch.setattr(recording.measurement_buffer, "take", fail)
+    recording.store_meanwhile()
+    with pytest.raises(ValueError, match="NUL"):
+        recording.store_measurements()

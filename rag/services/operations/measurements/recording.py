@@ -64,6 +64,14 @@ def store_measurements() -> None:
         )
 
 
+def store_meanwhile() -> None:
+    """Store what this process has measured so far, from a thread that has more important work: no failure ends it."""
+    try:
+        store_measurements()
+    except Exception as failure:
+        logger.warning("measurements_not_stored", reason=type(failure).__name__)
+
+
 def store_after_task(task: str, *, started_at: datetime.datetime, error: str) -> None:
     """Store the run of a task, if it is scheduled, and what this process has measured.
 
