@@ -36,7 +36,7 @@ def greeting(address: str, logs: Path, seconds: float, *, has_demo: bool, has_op
             "  member@acme.example    in the team support",
             "  member@globex.example  in another organisation",
             *(
-                [f"  operator@acme.example  sees {address}/admin/operations (while there is no other organisation)"]
+                [f"  operator@acme.example  sees {address}/admin/operations (until you create an organisation)"]
                 if has_operator
                 else []
             ),
