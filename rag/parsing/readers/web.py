@@ -61,7 +61,8 @@ _LAYOUT_TABLES = (
     "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
 )
 # Cells with several paragraphs, and how many words a text has that is no cell of a table.
-_LONG_CELLS, _MIN_WORDS_OF_TEXT = "//table//td[count(p | div | center | ul | ol | br) >= 3]", 100
+# `//table//td` would visit the cells of nested tables once for each table around them.
+_LONG_CELLS, _MIN_WORDS_OF_TEXT = "//td[count(p | div | center | ul | ol | br) >= 3]", 100
 # Office programs write numbered headings as items, with the lists of lower headings in them.
 _LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
 # Browsers show it as a line break, lxml leaves it out.
@@ -198,10 +199,13 @@ def _collapse(text: str) -> str:
 def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:
     """Turn tables that only place parts of the page into blocks.
 
-    They hold tables, headings or a text of several paragraphs, or are one column.
+    They hold tables, headings or a text of several paragraphs without names of columns, or are one column.
     """
     tables = dict.fromkeys(page.xpath(_LAYOUT_TABLES))
-    tables |= dict.fromkeys(cell.xpath("ancestor::table[1]")[0] for cell in page.xpath(_LONG_CELLS) if _is_text(cell))
+    with_text = dict.fromkeys(
+        next(cell.iterancestors("table"), None) for cell in page.xpath(_LONG_CELLS) if _is_text(cell)
+    )
+    tables |= dict.fromkeys(table for table in with_text if table is not None and next(table.iter("th"), None) is None)
     for table in tables:
         parts = table.iter("tbody", "tr", "td", "th", "center")
         for part in [table, *(part for part in parts if next(part.iterancestors("table"), None) is table)]:

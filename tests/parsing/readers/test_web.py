@@ -2,9 +2,13 @@
 
 import pytest
 
+from rag.parsing.readers import web
 from rag.parsing.readers.office.numbering import html_lists
+from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
+
+LIMITS = Limits(timeout_seconds=60, memory_bytes=2**30, text_bytes=2**20)
 
 
 def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> None:
@@ -195,3 +199,16 @@ def test_a_cell_with_a_text_is_a_part_of_the_page(read: Read) -> None:
     parsed = read(page.encode(), "layout.html")
     assert "|" not in parsed.text
     assert [heading.title for heading in parsed.headings] == ["Our bees"]
+
+
+def test_a_table_with_names_of_columns_stays_one_whatever_its_cells_hold() -> None:
+    text = "".join(f"<p>The bees of the club fly over the meadows {number} times a day.</p>" for number in range(12))
+    page = f"<p>Rates</p><table><tr><th>Rate</th><th>Terms</th></tr><tr><td>Basic</td><td>{text}</td></tr></table>"
+    assert "| Rate | Terms |" in web.parse_html(f"<html><body>{page}</body></html>", LIMITS).text
+
+
+def test_cells_of_nested_tables_are_found_in_linear_time() -> None:
+    def page(length: int, number: int) -> str:
+        return f"<html><body>{number}{'<table><tr><td>' * 40}{'<p>a</p>' * (length // 8)}</html>"
+
+    assert takes_linear_time(lambda text: web.parse_html(text, LIMITS), page, 60_000)
