@@ -23,8 +23,9 @@ SOFT_HYPHEN = "\ufffe"
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
 _LIGATURES: dict[int, str | None] = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
-# Signs for other ligatures, because each character of the text has its number on the page.
-_MARKS = {"ti": "\ue92c", "ft": "\ue92d", "tt": "\ue92e", "tti": "\ue92f"}
+# Signs for other ligatures, because each character of the text has its number on the page. Unicode keeps them for use
+# within programs; those for private use are icons in many fonts.
+_MARKS = {"ti": "\ufdd0", "ft": "\ufdd1", "tt": "\ufdd2", "tti": "\ufdd3"}
 _LIGATURES |= {ord(mark): ligature for ligature, mark in _MARKS.items()}
 # These signs beside no letter are spaces: word processors on a Mac write tabs and ends of lines in their place.
 _BLANKS = re.compile(r"(?<![^\W\d_])[\x0b-\x0f](?!\n|[^\W\d_])")

@@ -126,3 +126,9 @@ def test_ligatures_without_letters_are_known_by_their_width(read: Read) -> None:
     content = "BT /F1 12 Tf 72 700 Td (the rulers of our nazon find that acm is a sign) Tj 0 -14 Td (z) Tj ET"
     text = read(files.pdf_with_letters(content, letters), "a.pdf").text
     assert "rulers of our nation find that ac\ufffd is" in text
+
+
+def test_icons_of_a_font_are_no_ligatures(read: Read) -> None:
+    text = read(files.pdf_with_letters(_drawn((72, "abcde")), "wxyz\ue92c"), "a.pdf").text
+    assert text.startswith("wxyz")
+    assert "ti" not in text
