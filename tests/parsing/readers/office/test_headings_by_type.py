@@ -1,10 +1,13 @@
 """Headings of text documents without a style of headings."""
 
 import pytest
+from lxml import etree
 
+from rag.parsing.readers.office.headings import word_headings
 from tests.parsing.conftest import Read
 from tests.parsing.files.office import docx, paragraph
 from tests.parsing.files.open_document import open_document
+from tests.support.checks.growth import takes_linear_time
 
 _BOLD = "<w:b/>"
 _TEXT = "Members pay their fee in January, and the office sends a receipt before the end of the month."
@@ -147,3 +150,12 @@ def test_boxes_with_a_text_have_headings_and_labels_are_none(read: Read) -> None
     monday = box(paragraph("Monday", font=_BOLD), paragraph(_TEXT), paragraph(_TEXT))
     titles = _titles(read, paragraph(_TEXT), monday, box(paragraph("Fig. A", font=_BOLD)), paragraph(_TEXT))
     assert [title for _, title in titles] == ["Monday"]
+
+
+def test_the_paragraphs_of_a_text_box_are_read_in_linear_time() -> None:
+    def box(length: int, number: int) -> str:
+        names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+        inner = f"<w:p><w:r><w:t>Bees {number}</w:t></w:r></w:p>" * (length // 50)
+        return f"<w:document {names}><w:p><w:txbxContent>{inner}</w:txbxContent></w:p></w:document>"
+
+    assert takes_linear_time(lambda text: word_headings.mark_headings(etree.fromstring(text), None, {}), box, 60_000)

@@ -1,5 +1,6 @@
 """The headings of Word documents by the type of their paragraphs."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -137,7 +138,8 @@ def _runs(element: etree._Element, basic: _Type, styles: _Styles) -> Iterator[_T
 
 def _is_text(box: etree._Element) -> bool:
     """Return whether a box has several paragraphs: not only a label."""
-    return sum(1 for paragraph in box.iter(f"{_WORD}p") if _text(paragraph).strip()) >= _MIN_PARAGRAPHS
+    shown = (paragraph for paragraph in box.iter(f"{_WORD}p") if _text(paragraph).strip())
+    return sum(1 for _ in itertools.islice(shown, _MIN_PARAGRAPHS)) == _MIN_PARAGRAPHS
 
 
 def _text(element: etree._Element) -> str:
