@@ -10,6 +10,7 @@ import pytest
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
+from rag.parsing.readers.office.legacy.word_types import CharacterRuns, CharacterType
 from rag.parsing.readers.office.sheets.binary_sheets import with_columns
 from tests.parsing.conftest import Read
 from tests.parsing.files import older_office
@@ -213,3 +214,18 @@ def test_columns_are_written_in_linear_time() -> None:
         return older_office.xlsb({"Fruit": rows}, is_short=True)
 
     assert takes_linear_time(with_columns, build, 60_000)
+
+
+def test_overlapping_runs_of_letters_are_read_in_linear_time() -> None:
+    def build(length: int, seed: int) -> bytes:
+        pages = [struct.pack("<II", 2 * number, length).ljust(511, b"\0") + b"\1" for number in range(1, length // 512)]
+        return b"".join(pages).ljust(length + 2 * (seed + 1), b" ")
+
+    def read_type(main: bytes) -> CharacterType:
+        count = len(main) // 512 - 1
+        table = struct.pack(f"<{2 * count + 1}I", *range(count + 1), *range(count))
+        blank = b" " * len(main)
+        runs = CharacterRuns(main + blank, table, (0, len(table)))
+        return runs.type_of(0, len(main), 1, CharacterType())
+
+    assert takes_linear_time(read_type, build, 200_000)

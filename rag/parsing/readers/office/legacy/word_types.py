@@ -72,7 +72,9 @@ class CharacterRuns:
         number = max(bisect_right(self._starts, start) - 1, 0)
         while number < len(self._runs) and self._runs[number][0] < end:
             first, last, changes = self._runs[number]
-            raw = self._main[max(first, start) : min(last, end)]
+            # In damaged files runs overlap: each ends where the next one begins.
+            last = min(last, end, *self._starts[number + 1 : number + 2])
+            raw = self._main[max(first, start) : last]
             if any(map(str.isalnum, raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))):
                 types.append(basic.changed(changes))
             number += 1
