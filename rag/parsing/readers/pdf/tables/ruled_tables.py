@@ -20,7 +20,7 @@ from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids, without_backgrounds
 
 # Lines of drawings are not those of tables.
-_MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
+_MAX_LINES, _MAX_CELLS, MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 _MAX_PATHS, _MAX_AREAS = 20_000, 100
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
@@ -78,7 +78,7 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
             ]
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
-        has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
+        has_short_cells = all(len(cell) <= MAX_CELL_CHARACTERS for row in rows for cell in row)
         if all(line.is_edge for line in (*rules, *columns)):  # words with a background are not cells
             has_columns = sum(sum(map(bool, row)) > 1 for row in rows) * 2 >= len(rows)
         if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):

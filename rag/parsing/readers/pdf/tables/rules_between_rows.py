@@ -15,7 +15,7 @@ from rag.parsing.readers.pdf.text_lines import PageLines, Segment, TextLine
 
 from . import table_places
 from .grids import TOLERANCE, Line
-from .ruled_tables import RuledTable, drawn_lines
+from .ruled_tables import MAX_CELL_CHARACTERS, RuledTable, drawn_lines
 
 _MAX_RULES, _MAX_LINES, _MAX_COLUMNS, _MIN_ROWS = 300, 500, 20, 2
 # In points: how long the lines are at least.
@@ -149,6 +149,8 @@ def _as_table(rows: Sequence[_Row], left: float, right: float) -> Iterator[Ruled
     if not 2 <= len(columns) <= _MAX_COLUMNS:
         return
     cells = [_cells(row, columns) for row in rows]
+    if any(len(cell) > MAX_CELL_CHARACTERS for row in cells for cell in row):  # the text between header and footer
+        return
     filled = [sum(bool(cell) for cell in column) for column in zip(*cells, strict=True)]
     if sum(count >= _MIN_ROWS for count in filled) < 2 or table_places.is_layout(cells):
         return

@@ -76,3 +76,11 @@ def test_blanks_of_a_form_and_lines_around_paragraphs_are_no_tables(read: Read) 
         *_rules(3, 740),
     ]
     assert "|" not in read(drawn_pdf.draw([text]), "a.pdf").text
+
+
+def test_the_text_between_the_lines_of_header_and_footer_is_no_row(read: Read) -> None:
+    sentence = "This is an ordinary page of text between two lines across the page"
+    page: list[Rule | Text] = [Text(56, 800, "Journal"), Text(400, 800, "May 2024"), Rule(56, 795, 456, 795)]
+    page += [Text(56, 770 - 14 * number, f"{sentence} {number}") for number in range(40)]
+    page += [Rule(56, 60, 456, 60), Text(56, 48, "Published by the club"), Text(400, 48, "Page 7")]
+    assert "|" not in read(drawn_pdf.draw([page]), "a.pdf").text
