@@ -22,7 +22,6 @@ from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrg
 from orgs.invitations import invitation_lifecycle
 from orgs.models import Invitation
 from ragsite.http.addresses import build_public_url
-from ragsite.settings.env import DATA_DIR
 
 _NO_MAIL_SERVER = _("This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL.")
 _IN_THE_LOG = _(
@@ -166,7 +165,8 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             if not invitation_lifecycle.send(invitation, url):
                 messages.error(request, _NOT_SENT.format(invitation.email))
             elif settings.RAG_EMAIL_URL.startswith("consolemail:"):
-                messages.warning(request, _IN_THE_LOG.format(email=invitation.email, log=DATA_DIR / "logs" / "web.log"))
+                log = settings.RAGSITE_DATA / "logs" / "web.log"
+                messages.warning(request, _IN_THE_LOG.format(email=invitation.email, log=log))
             else:
                 messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
 

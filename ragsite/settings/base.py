@@ -153,6 +153,7 @@ USE_TZ = True
 FORMAT_MODULE_PATH = ["ragsite.settings.formats"]
 
 STATIC_URL = "static/"
+RAGSITE_DATA = DATA_DIR
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {

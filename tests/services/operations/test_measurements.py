@@ -204,7 +204,8 @@ def test_no_failure_ends_the_thread_that_keeps_leases(monkeypatch: pytest.Monkey
     def fail() -> None:
         raise ValueError("A string literal cannot contain NUL characters.")
 
-    monkeypatch.setattr(recording.measurement_buffer, "take", fail)
-    recording.store_meanwhile()
-    with pytest.raises(ValueError, match="NUL"):
-        recording.store_measurements()
+    with monkeypatch.context() as patch:
+        patch.setattr(measurement_buffer, "take", fail)
+        recording.store_meanwhile()
+        with pytest.raises(ValueError, match="NUL"):
+            recording.store_measurements()
