@@ -1,5 +1,6 @@
 """Reads a question and the quotes for it together, with a small model: how surely do they answer it?"""
 
+import math
 import re
 
 import structlog
@@ -22,8 +23,9 @@ PROBABILITY_OF_LOGIT = Curve(0.65, 0.4)
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
 # The model for other languages reads no more of the quotes. The one for English reads parts of them.
 _MAX_CHARACTERS = 500
-# How much of the quotes the model for English reads at once, and how many such parts, so that its time is bounded.
-_PART_CHARACTERS, _MAX_PARTS = 240, 3
+# How much of the quotes the model for English reads at once, and how many such parts, so that its time is bounded. From
+# this logit on it need not read more of them.
+_PART_CHARACTERS, _MAX_PARTS, _SURE_LOGIT = 240, 3, 0.5
 
 
 def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: bool) -> float | None:
@@ -35,7 +37,7 @@ def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: b
         is_all_english: Whether question and quotes are English, and so read by the model for English.
 
     Returns:
-        The logit; None without the model, or if it fails.
+        The highest logit of the parts that were read; None without the model, or if it fails.
     """
     first, text = generation.first_quote, generation.quoted_text
     model: AnswerCheck | MultilingualCheck | None = (
@@ -43,12 +45,16 @@ def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: b
     )
     if model is None or first is None:
         return None
-    parts = _parts(text) if is_all_english else [text[:_MAX_CHARACTERS]]
+    logit = -math.inf
     try:
-        return max(model.logit(query, _with_headings(query, first, part)) for part in parts)
+        for part in _parts(text) if is_all_english else [text[:_MAX_CHARACTERS]]:
+            logit = max(logit, model.logit(query, _with_headings(query, first, part)))
+            if logit >= _SURE_LOGIT:
+                break
     except ProviderFailed as error:
         logger.warning("answer_check_skipped", reason=error.message)
         return None
+    return logit
 
 
 def _parts(text: str) -> list[str]:
