@@ -25,7 +25,7 @@ _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
 _MAX_CHARACTERS = 500
 # How much of the quotes the model for English reads at once, and how many such parts, so that its time is bounded. From
 # this logit on it need not read more of them.
-_PART_CHARACTERS, _MAX_PARTS, _SURE_LOGIT = 240, 3, 0.5
+_PART_CHARACTERS, _MAX_PARTS, _SURE_LOGIT = 240, 3, 0.0
 
 
 def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: bool) -> float | None:

@@ -95,6 +95,13 @@ def test_long_quotes_are_read_in_parts(sentences: int, is_shown: bool, monkeypat
     assert all(text.startswith("Lockers\n") and text.endswith(".") for text in model.texts), "below the heading"
 
 
+def test_no_more_is_read_once_a_part_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = FindingBikes()
+    monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
+    assert is_answer("What fits a locker?", "Each locker fits a bike. " + "The hall has benches along the wall. " * 20)
+    assert len(model.texts) == 1
+
+
 class Refusing:
     """Judges that nothing answers anything, so that only what is not judged is shown."""
 
