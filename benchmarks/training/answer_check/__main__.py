@@ -4,7 +4,7 @@
         [--written FILE.jsonl…] [--measuring FILE…] [--start answer_check.npz] --out answer_check.npz
 
 The first file is one of SQuAD 1.1 or 2.0, and each folder has one organisation's documentation in Markdown. Files of
-SelQA, judged answers of the product and questions that people wrote (benchmarks/data) are optional. Articles of SQuAD
+SelQA, judged answers of the product and questions written by hand (benchmarks/data) are optional. Articles of SQuAD
 that the files after --measuring contain are left out. With --start the training continues from these differences,
 otherwise from the published weights. torch and transformers are needed for this only, so they are not among the
 requirements. A thousand batches of 40 pairs take half an hour on one core.

@@ -51,7 +51,7 @@ class _Quote:
     heading: str
     text: str
 
-    def shown(self, *, with_heading: bool = True) -> str:
+    def text_to_read(self, *, with_heading: bool = True) -> str:
         return f"{self.heading}\n{self.text}" if self.heading and with_heading else self.text
 
 
@@ -87,7 +87,7 @@ def _groups(passages: Sequence[dict[str, Any]], generator: random.Random, lang: 
         for item in (*passage["answered"], *passage["near"])
         if item.get("lang", lang) == lang
     ]
-    similarities = compare([question for _, question, _ in questions], [quote.shown() for quote in quotes])
+    similarities = compare([question for _, question, _ in questions], [quote.text_to_read() for quote in quotes])
     for (number, question, answer), similarity in zip(questions, similarities, strict=True):
         spans = _find(passages[number]["text"], [answer] if isinstance(answer, str) else answer)
         ranked = [(quotes[index], similarity[index]) for index in np.argsort(-similarity)]
@@ -102,11 +102,11 @@ def _groups(passages: Sequence[dict[str, Any]], generator: random.Random, lang: 
         if more and (not spans or generator.random() < _SHARE_SECOND_WRONG):
             wrong.append(generator.choice(more))
         texts = [*((quote, True) for quote in [right] if quote), *((quote, False) for quote in wrong)]
-        yield Group(question, [(_shown(quote, generator), is_right) for quote, is_right in texts])
+        yield Group(question, [(_text_to_read(quote, generator), is_right) for quote, is_right in texts])
 
 
-def _shown(quote: _Quote, generator: random.Random) -> str:
-    return quote.shown(with_heading=generator.random() >= _SHARE_WITHOUT_HEADING)
+def _text_to_read(quote: _Quote, generator: random.Random) -> str:
+    return quote.text_to_read(with_heading=generator.random() >= _SHARE_WITHOUT_HEADING)
 
 
 def _right(quotes: Sequence[_Quote], number: int, spans: Collection[_Span], generator: random.Random) -> _Quote | None:

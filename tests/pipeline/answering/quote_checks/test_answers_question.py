@@ -81,16 +81,21 @@ class FindingBikes:
         return 1.0 if "bike" in text else -9.0
 
 
+LOCKER = "What fits a locker?"
+
+
+def generation_of(quoted: str) -> PreparedGeneration:
+    """An answer that quotes the whole text."""
+    first = extract_quotes(LOCKER, [passage(quoted, headings=("Lockers",), lang="en")])[0]
+    return PreparedGeneration(EXTRACTIVE_MODEL, iter(()), quotes=first.citations, quoted_text=quoted, first_quote=first)
+
+
 @pytest.mark.parametrize(("sentences", "is_shown"), [(2, True), (5, True), (40, False)])
 def test_long_quotes_are_read_in_parts(sentences: int, is_shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     model = FindingBikes()
     monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
     quoted = "The hall has benches along the wall, lockers, and a stove. " * sentences + "Each locker fits a bike."
-    quotes = extract_quotes("What fits a locker?", [passage(quoted, headings=("Lockers",), lang="en")])
-    generation = PreparedGeneration(
-        EXTRACTIVE_MODEL, iter(()), quotes=quotes[0].citations, quoted_text=quoted, first_quote=quotes[0]
-    )
-    assert judge_quotes("What fits a locker?", generation, 0.6).is_answer == is_shown
+    assert judge_quotes(LOCKER, generation_of(quoted), 0.6).is_answer == is_shown
     assert len(model.texts) == min(3, 1 + sentences // 4), "time is bounded"
     assert all(text.startswith("Lockers\n") and text.endswith(".") for text in model.texts), "below the heading"
 
@@ -98,7 +103,8 @@ def test_long_quotes_are_read_in_parts(sentences: int, is_shown: bool, monkeypat
 def test_no_more_is_read_once_a_part_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
     model = FindingBikes()
     monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
-    assert is_answer("What fits a locker?", "Each locker fits a bike. " + "The hall has benches along the wall. " * 20)
+    quoted = "Each locker fits a bike. " + "The hall has benches along the wall. " * 20
+    assert judge_quotes(LOCKER, generation_of(quoted), 0.6).is_answer
     assert len(model.texts) == 1
 
 
