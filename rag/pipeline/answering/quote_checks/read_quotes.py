@@ -14,6 +14,7 @@ from rag.providers.entailment.answer_check import AnswerCheck
 from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.sentences.split_sentences import split_sentences
+from rag.text.words import content_words, stem, stems
 
 logger = structlog.get_logger(__name__)
 
@@ -47,7 +48,7 @@ def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: b
         return None
     logit = -math.inf
     try:
-        for part in _parts(text) if is_all_english else [text[:_MAX_CHARACTERS]]:
+        for part in _by_shared_words(query, _parts(text)) if is_all_english else [text[:_MAX_CHARACTERS]]:
             logit = max(logit, model.logit(query, _with_headings(query, first, part)))
             if logit >= _SURE_LOGIT:
                 break
@@ -69,6 +70,12 @@ def _parts(text: str) -> list[str]:
                 parts.append("")
             parts[-1] = f"{parts[-1]} {sentence}".strip()
     return parts[:_MAX_PARTS]
+
+
+def _by_shared_words(query: str, parts: list[str]) -> list[str]:
+    """Return the parts with most of the question's words first, so that reading can end early."""
+    words = {stem(word) for word in content_words(query)}
+    return sorted(parts, key=lambda part: -len(words & stems(part).keys()))
 
 
 def _with_headings(query: str, first: Quote, text: str) -> str:

@@ -90,20 +90,25 @@ def generation_of(quoted: str) -> PreparedGeneration:
     return PreparedGeneration(EXTRACTIVE_MODEL, iter(()), quotes=first.citations, quoted_text=quoted, first_quote=first)
 
 
-@pytest.mark.parametrize(("sentences", "is_shown"), [(2, True), (5, True), (40, False)])
-def test_long_quotes_are_read_in_parts(sentences: int, is_shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("sentences", "is_shown", "count"), [(2, True, 1), (9, True, 1), (40, False, 3)])
+def test_long_quotes_are_read_in_parts(
+    sentences: int, is_shown: bool, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = FindingBikes()
     monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
     quoted = "The hall has benches along the wall, lockers, and a stove. " * sentences + "Each locker fits a bike."
     assert judge_quotes(LOCKER, generation_of(quoted), 0.6).is_answer == is_shown
-    assert len(model.texts) == min(3, 1 + sentences // 4), "time is bounded"
+    assert len(model.texts) == count, "time is bounded"
     assert all(text.startswith("Lockers\n") and text.endswith(".") for text in model.texts), "below the heading"
 
 
-def test_no_more_is_read_once_a_part_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("before", [0, 14])
+def test_the_part_with_most_words_of_the_question_is_read_first(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more is read once a part is sure."""
     model = FindingBikes()
     monkeypatch.setattr(provider_factory, "answer_check", lambda: model)
-    quoted = "Each locker fits a bike. " + "The hall has benches along the wall. " * 20
+    bench = "The hall has benches along the wall. "
+    quoted = bench * before + "Each locker fits a bike. " + bench * 20
     assert judge_quotes(LOCKER, generation_of(quoted), 0.6).is_answer
     assert len(model.texts) == 1
 
