@@ -206,6 +206,12 @@ def start_heartbeat(sender: Any, **_: object) -> None:
     _reporters.append(reporter)
 
 
+@signals.worker_shutting_down.connect
+def stop_documents(**_: object) -> None:
+    """Let this worker's processes give back the documents that they have not finished."""
+    workers.request_stop()
+
+
 @signals.worker_shutdown.connect
 def stop_heartbeat(**_: object) -> None:
     """Report that this worker stops."""

@@ -14,13 +14,16 @@ from .base import read_rows
 
 
 @transaction.atomic
-def update_in_order(rows: QuerySet[Model], **values: object) -> None:
+def update_in_order(rows: QuerySet[Model], **values: object) -> int:
     """Update rows that other transactions change as well, locked in the order of their keys, against deadlocks.
 
     An UPDATE locks rows as it finds them, which may be any order. A subquery that locks them is sorted first.
+
+    Returns:
+        How many rows were updated.
     """
     locked = rows.order_by("pk").select_for_update(no_key=True).values("pk")
-    rows.model._base_manager.filter(pk__in=locked).update(**values)
+    return rows.model._base_manager.filter(pk__in=locked).update(**values)
 
 
 def advisory_xact_locks(names: Iterable[str]) -> None:

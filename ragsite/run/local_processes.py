@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-# A worker finishes the current document. The sweep assigns what it could not finish to another worker. A web server
-# first drains, and then finishes its requests (ragsite/settings/web_server.py).
+# A worker gives back the documents that it has not finished, and ends. A web server first drains, and then finishes its
+# requests (ragsite/settings/web_server.py).
 _EXTRA_STOP_SECONDS = 3
 _STOP_SETTINGS = {"RAG_DRAIN_SECONDS": 0, "RAG_STOP_SECONDS": 5}
 _MAX_RESTARTS = 5

@@ -13,6 +13,7 @@ from rag.models import DataSource, IngestionDocument
 from rag.pipeline.embed_documents import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
+from rag.services.operations import workers
 
 from . import document_outcomes, embedding_outages
 from .leases import LeaseEnded, LeaseKeeper, set_stage_if_leased, update_if_leased
@@ -66,11 +67,19 @@ def ingest_batch(
         works: Documents of one source, with different paths.
         held_leases: The leases that this process holds.
         pause: Called between the model's calls for a long document.
+
+    Raises:
+        WorkerStops: If this worker is asked to stop before everything is embedded.
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
         prepared = dict(zip([work.document.pk for work in works], _embed(works, pause), strict=True))
-        _run_step(works, lambda works: write_batch(works, [prepared[work.document.pk] for work in works]), held_leases)
+
+        def write(works: Sequence[ParsedWork]) -> None:
+            with held_leases.hold_to_write([work.document for work in works]):
+                write_batch(works, [prepared[work.document.pk] for work in works])
+
+        _run_step(works, write, held_leases)
 
     _run_step(works, embed_and_write, held_leases)
     release_documents([work.document for work in works], held_leases)
@@ -115,6 +124,7 @@ def _run_step_for_each(
 
 def _embed(works: Sequence[ParsedWork], pause: Callable[[], None]) -> list[parse_chunk_embed.PreparedDocument]:
     """Embed the documents, end an outage of the model that has answered, and add the time to the timings."""
+    workers.check_stop()
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
     parse_chunk_embed.check_quota(documents, source)
@@ -122,6 +132,7 @@ def _embed(works: Sequence[ParsedWork], pause: Callable[[], None]) -> list[parse
     report_progress = _progress_reporter(works)
 
     def on_batch(done: int) -> None:
+        workers.check_stop()
         report_progress(done)
         pause()
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from rag import task_queue
 from rag.models import IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import parse_chunk_embed, stored_documents, unchanged_content
+from rag.services.operations import workers
 from rag.services.operations.measurements import measured_documents
 from ragsite.postgres.locks import update_in_order
 
@@ -30,11 +32,18 @@ def process_next(*, count: int) -> None:
     """Claim and process `count` documents, or fewer if no more can be claimed.
 
     Each claim takes documents of one source; leases.claim_next chooses the source. The last claim may exceed `count` by
-    half, because a claim of the few that remain would cost as much as a large one.
+    half, because a claim of the few that remain would cost as much as a large one. A worker that is asked to stop
+    leaves the others to another worker.
     """
     remaining = count
-    while remaining > 0 and (documents := leases.claim_next(max(remaining, count // 2))):
-        remaining -= process_documents(documents)
+    try:
+        while remaining > 0:
+            workers.check_stop()
+            if not (documents := leases.claim_next(max(remaining, count // 2))):
+                break
+            remaining -= process_documents(documents)
+    except workers.WorkerStops:
+        task_queue.send("rag.ingest_documents", remaining)
 
 
 class _Pauses:
@@ -70,6 +79,9 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
 
     Returns:
         How many were processed. After _MAX_SECONDS_PER_CLAIM, the others go back into the queue.
+
+    Raises:
+        WorkerStops: If this worker is asked to stop. What is not finished is back in the queue then.
     """
     deadline = time.monotonic() + _MAX_SECONDS_PER_CLAIM
     with _asynchronous_commit(), leases.keep_leases() as held_leases:
@@ -83,6 +95,7 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
         works: list[batch_indexing.ParsedWork] = []
         remaining = sorted((document for document in documents if document not in ended), key=_input_size)
         while remaining and (len(remaining) == len(documents) or time.monotonic() < deadline):
+            workers.check_stop()
             document = remaining.pop(0)
             if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
                 batch_indexing.ingest_batch(works, held_leases, pause=pause)

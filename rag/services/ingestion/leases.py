@@ -11,16 +11,19 @@ import contextlib
 import datetime
 import math
 import threading
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from rag.models import IngestionDocument, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
+from rag.services.jobs.worker_notifications import notify_workers
 from rag.services.operations import workers
 from rag.services.operations.measurements import recording
 from ragsite.postgres.base import read_rows
@@ -43,6 +46,10 @@ _MAX_COUNTED_DOCUMENTS = 2_000
 _MAX_CANDIDATE_SOURCES = 64
 # How often a lease is renewed during the time after which it would expire.
 _RENEWALS_PER_LEASE = 3
+# How soon a worker that is asked to stop gives its documents back, even while it computes.
+_SECONDS_UNTIL_STOP_IS_SEEN = 0.5
+# The values of a document that nobody holds.
+_QUEUED: Mapping[str, object] = MappingProxyType({"state": State.QUEUED, "lease": None, "due_at": None, "stage": ""})
 
 
 class LeaseEnded(Exception):
@@ -209,11 +216,8 @@ def _set_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.dateti
 
 def give_back(documents: Sequence[IngestionDocument]) -> None:
     """Put claimed documents that this process has not begun back into the queue. That was no attempt."""
-    leases = {document.lease for document in documents}
-    leased = IngestionDocument.objects.filter(
-        pk__in=[document.pk for document in documents], lease__in=leases, state=State.RUNNING
-    )
-    update_in_order(leased, state=State.QUEUED, attempts=F("attempts") - 1, lease=None, due_at=None, stage="")
+    leased = _held({document.pk: document.lease for document in documents})
+    update_in_order(leased, attempts=F("attempts") - 1, **_QUEUED)
 
 
 class LeaseKeeper:
@@ -221,6 +225,8 @@ class LeaseKeeper:
 
     def __init__(self) -> None:
         self._leases: dict[uuid.UUID, uuid.UUID | None] = {}
+        # Documents that are being written, and those whose claim is no attempt, because the worker stops.
+        self._written, self._uncounted = set[uuid.UUID](), set[uuid.UUID]()
         self._lock = threading.Lock()
 
     def add(self, documents: Sequence[IngestionDocument]) -> None:
@@ -238,22 +244,77 @@ class LeaseKeeper:
         with self._lock:
             leases = dict(self._leases)
         if leases:
-            leased = IngestionDocument.objects.filter(
-                pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING
-            )
-            update_in_order(leased, due_at=_lease_expiry())
+            update_in_order(_held(leases), due_at=_lease_expiry())
+
+    @contextlib.contextmanager
+    def hold_to_write(self, documents: Sequence[IngestionDocument]) -> Iterator[None]:
+        """Keep these documents in the block although the worker is asked to stop: writing ends what took far longer.
+
+        Raises:
+            WorkerStops: If they were given back already.
+        """
+        ids = {document.pk for document in documents}
+        with self._lock:
+            if workers.is_stopping() and not ids <= self._leases.keys():
+                raise workers.WorkerStops
+            self._written |= ids
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._written -= ids
+
+    def give_back(self) -> None:
+        """Put the documents back into the queue, because the worker is asked to stop. That was no attempt.
+
+        What is being written stays, and is no attempt either if the process is killed meanwhile.
+        """
+        with self._lock:
+            counted = {pk: lease for pk, lease in self._leases.items() if pk not in self._uncounted}
+            unwritten = {pk: lease for pk, lease in self._leases.items() if pk not in self._written}
+            for pk in unwritten:
+                del self._leases[pk]
+            self._uncounted |= counted.keys()
+        if not counted and not unwritten:
+            return
+        try:
+            with transaction.atomic():
+                update_in_order(_held(counted), attempts=F("attempts") - 1)
+                number = update_in_order(_held(unwritten), **_QUEUED, chunk_count=0)
+                if number:
+                    notify_workers(number)
+        except DatabaseError:
+            with self._lock:
+                self._leases = unwritten | self._leases
+                self._uncounted -= counted.keys()
+            raise
+
+
+def _held(leases: Mapping[uuid.UUID, uuid.UUID | None]) -> QuerySet[IngestionDocument]:
+    """Return the documents that are still held under these leases."""
+    return IngestionDocument.objects.filter(pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING)
 
 
 @contextlib.contextmanager
 def keep_leases() -> Iterator[LeaseKeeper]:
-    """Yield an empty LeaseKeeper, whose leases a background thread renews until the block ends."""
+    """Yield an empty LeaseKeeper, whose leases a background thread renews until the block ends.
+
+    If the worker is asked to stop, the thread gives them back at once. What remains at the end of the block then is
+    given back, too.
+    """
     held_leases, finished = LeaseKeeper(), threading.Event()
 
     def renew_regularly() -> None:
-        while not finished.wait(settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE):
+        seconds = settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE
+        renew_at = time.monotonic() + seconds
+        while not finished.wait(min(seconds, _SECONDS_UNTIL_STOP_IS_SEEN)):
             try:
-                held_leases.renew()
-                recording.store_meanwhile()  # a task may take long, or be killed
+                if workers.is_stopping():
+                    held_leases.give_back()
+                if time.monotonic() >= renew_at:
+                    renew_at = time.monotonic() + seconds
+                    held_leases.renew()
+                    recording.store_meanwhile()  # a task may take long, or be killed
             except DatabaseError:
                 connection.close()  # the next round connects again; a lost lease shows when an outcome is written
         connection.close()
@@ -265,6 +326,9 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     finally:
         finished.set()
         thread.join()
+        if workers.is_stopping():
+            with contextlib.suppress(DatabaseError):  # the leases expire
+                held_leases.give_back()
 
 
 def _lease_expiry() -> datetime.datetime:

@@ -1,7 +1,8 @@
-"""Heartbeats of the Celery workers, as rows: they can be read while the broker is down."""
+"""Heartbeats of the Celery workers, as rows: they can be read while the broker is down. And whether this one stops."""
 
 import dataclasses
 import datetime
+import mmap
 import threading
 from collections.abc import Callable, Sequence
 
@@ -24,6 +25,28 @@ _COUNT_SLOTS = """
 SELECT coalesce(sum(slots), 0) FROM rag_workerheartbeat
 WHERE %s = ANY(queues) AND beat_at >= clock_timestamp() - make_interval(secs => %s)
 """
+# One byte that all processes of a worker share, because they are forked from the one that is asked to stop.
+_stop_requested = mmap.mmap(-1, 1)
+
+
+class WorkerStops(BaseException):
+    """This worker was asked to stop. Not an Exception, so that no handler takes it for the failure of a document."""
+
+
+def request_stop() -> None:
+    """Let all processes of this worker end their documents soon. A signal handler may call this."""
+    _stop_requested[0] = 1
+
+
+def is_stopping() -> bool:
+    """Return whether this worker was asked to stop."""
+    return _stop_requested[0] == 1
+
+
+def check_stop() -> None:
+    """Raise WorkerStops if this worker was asked to stop."""
+    if is_stopping():
+        raise WorkerStops
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

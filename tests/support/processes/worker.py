@@ -42,6 +42,11 @@ class Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM to the main process, as a service manager does, and do not wait."""
+        assert self._process is not None
+        self._process.terminate()
+
     def stop(self) -> None:
         if self._process is None or self._process.poll() is not None:
             return
