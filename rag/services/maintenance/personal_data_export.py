@@ -11,8 +11,10 @@ from django.db.models import Model, Q, QuerySet
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
+from orgs.access.caller import Caller
 from orgs.models import Invitation
-from rag.models import Grant, IngestionJob
+from rag.models import ConversationMessage, Grant, IngestionJob
+from rag.services.queries.history.stored_answers import readable_messages
 
 Row = TypeVar("Row", bound=Mapping[str, object])
 _ROWS_PER_QUERY = 500
@@ -27,7 +29,8 @@ _API_KEY_FIELDS = (
 def export_personal_data(user: User, file: IO[str]) -> None:
     """Write everything that is stored about the user, and record the export in the audit trail.
 
-    The export contains no secrets, no hashes of secrets, and nothing about other people.
+    The export contains no secrets, no hashes of secrets, and nothing about other people. Answers that use a source
+    that the user may no longer query are withheld, as on the page "Ask".
 
     Args:
         user: The user.
@@ -85,15 +88,22 @@ def _memberships(user: User) -> Iterator[dict[str, object]]:
 
 
 def _conversations(user: User) -> Iterator[dict[str, object]]:
+    caller = Caller(user)
     for conversation in user.conversations.order_by("pk").iterator(chunk_size=_ROWS_PER_QUERY):
-        messages = conversation.messages.order_by("position").values(*_MESSAGE_FIELDS)
+        messages = list(conversation.messages.order_by("position"))
+        readable = {message.pk for message in readable_messages(caller, messages)}
         yield {
             "id": conversation.pk,
             "title": conversation.title,
             "created_at": conversation.created_at,
             "sources": conversation.rag_sources,
-            "messages": list(messages),
+            "messages": [_message(message, is_withheld=message.pk not in readable) for message in messages],
         }
+
+
+def _message(message: ConversationMessage, *, is_withheld: bool) -> dict[str, object]:
+    fields = {field: getattr(message, field) for field in _MESSAGE_FIELDS}
+    return {**fields, "content": "", "is_withheld": True} if is_withheld else fields
 
 
 def _events(user: User) -> Iterator[dict[str, object]]:

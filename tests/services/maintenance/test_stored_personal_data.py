@@ -3,6 +3,7 @@
 import datetime
 import io
 import json
+import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -253,6 +254,31 @@ def test_export_user_writes_all_data_about_a_person(world: World, tmp_path: Path
     for email in ("member@home.example", "nobody@home.example"):
         with pytest.raises(CommandError):
             call_command("export_user", email, str(file))
+
+
+def test_an_export_withholds_answers_from_sources_that_the_person_may_no_longer_query(
+    world: World, tmp_path: Path
+) -> None:
+    """Neither whoever exports the data nor the person may read them; what the person wrote is theirs."""
+    source = world.source()
+    ingest_text(source, "a", "Zebras graze at night.")
+    search_and_chat(world)
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
+    form = {"action": "export_data", "_selected_action": [str(world.users["member"].pk)]}
+
+    def exports() -> list[str]:
+        file = tmp_path / f"{uuid.uuid4()}.json"
+        call_command("export_user", "member@home.example", str(file), stdout=io.StringIO())
+        reply: Any = root.post("/admin/accounts/user/", form, secure=True)
+        return [file.read_text(), b"".join(reply).decode()]
+
+    assert all("Zebras graze" in export for export in exports())
+    source.visibility = Visibility.PRIVATE
+    source.save()
+    for export in exports():
+        assert "Zebras graze" not in export
+        question, answer = json.loads(export)["conversations"][0]["messages"]
+        assert (question["content"], answer["content"], answer["is_withheld"]) == (SECRET, "", True)
 
 
 def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
