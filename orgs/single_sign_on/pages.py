@@ -232,10 +232,12 @@ def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
     return url if is_safe else reverse("ask")
 
 
-def render_failure(request: HttpRequest, provider: IdentityProvider, error: IdentityProviderFailed) -> HttpResponse:
+def render_failure(
+    request: HttpRequest, provider: IdentityProvider, error: IdentityProviderFailed, *, status: int = 502
+) -> HttpResponse:
     """Render what went wrong at the provider, and log it."""
     logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
-    return render_error(request, str(error), status=502)
+    return render_error(request, str(error), status=status)
 
 
 def render_error(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:

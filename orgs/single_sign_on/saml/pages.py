@@ -108,6 +108,9 @@ class SingleLogout(SignInPage):
                 logout = read_form(fields, provider, sp)
             else:
                 logout = read_query(request.META.get("QUERY_STRING", ""), provider, sp)
+        except IdentityProviderFailed as error:
+            return render_failure(request, provider, error, status=400)  # anybody may have sent it
+        try:
             end_sign_ins_of(provider, logout.subject, requested_at=logout.issued_at)
             url = requests.signed_out_url(provider, sp, logout.request_id, logout.relay_state)
         except IdentityProviderFailed as error:

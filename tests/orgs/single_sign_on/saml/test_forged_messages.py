@@ -49,7 +49,7 @@ def test_a_message_beside_the_signed_one_is_refused(provider: IdentityProvider, 
     )
     compressor = zlib.compressobj(wbits=-15)
     message = base64.b64encode(compressor.compress(forged.encode()) + compressor.flush()).decode()
-    assert Client().get(f"{signed}&{name}={quote(message, safe='')}").status_code == 502
+    assert Client().get(f"{signed}&{name}={quote(message, safe='')}").status_code == 400
     assert victim.get("/").status_code == 200
 
 
@@ -83,7 +83,7 @@ def test_expensive_canonicalization_is_refused_before_it_begins(
         "</SignedInfo></Signature></r>"
     )
     fields = {"SAMLRequest": base64.b64encode(message.encode()).decode()}
-    assert Client().post(logout_address(provider), fields).status_code == 502
+    assert Client().post(logout_address(provider), fields).status_code == 400
 
 
 def test_a_message_is_examined_once_with_the_key_that_signed_it(
@@ -100,7 +100,7 @@ def test_a_message_is_examined_once_with_the_key_that_signed_it(
     monkeypatch.setattr(XMLVerifier, "verify", count)
     form = base64.b64decode(idp.logout_form(logout_address(provider), "u-1")).replace(b"u-1", b"u-2")
     fields = {"SAMLRequest": base64.b64encode(form).decode()}
-    assert (Client().post(logout_address(provider), fields).status_code, len(calls)) == (502, 1)
+    assert (Client().post(logout_address(provider), fields).status_code, len(calls)) == (400, 1)
 
 
 def test_a_provider_cannot_sign_people_out_at_another_one(
@@ -154,8 +154,8 @@ def test_an_expired_certificate_signs_nobody_out(provider: IdentityProvider, idp
     expired = x509.CertificateBuilder(name, name, idp.key.public_key(), 1, *times).sign(idp.key, hashes.SHA256())
     provider.certificates = expired.public_bytes(serialization.Encoding.PEM).decode()
     provider.save()
-    assert Client().post(address, {"SAMLRequest": idp.logout_form(address, "u-1")}).status_code == 502
-    assert Client().get(idp.logout_url(address, "u-1")).status_code == 502
+    assert Client().post(address, {"SAMLRequest": idp.logout_form(address, "u-1")}).status_code == 400
+    assert Client().get(idp.logout_url(address, "u-1")).status_code == 400
     assert browser.get("/").status_code == 200
 
 
@@ -171,7 +171,7 @@ def test_only_a_signed_relay_state_is_given_back(provider: IdentityProvider, idp
     bare = idp.logout_url(address, "u-1", relay_state="")
     assert relay_states(Client().get(bare)) == []
     assert relay_states(Client().get(f"{bare}&Relay%53tate=https://evil.example")) == []
-    assert Client().get(f"{bare}&RelayState=https://evil.example").status_code == 502
+    assert Client().get(f"{bare}&RelayState=https://evil.example").status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -203,5 +203,5 @@ def test_an_oversized_relay_state_is_refused(provider: IdentityProvider, idp: Sa
         url = idp.logout_url(address, "stranger", relay_state=f"&RelayState={quote(text)}")
         fields = {"SAMLRequest": idp.logout_form(address, "stranger"), "RelayState": text}
         statuses.append((Client().get(url).status_code, Client().post(address, fields).status_code))
-    assert statuses == [(302, 302), (502, 502), (502, 302)], "a form's é is not an opaque value and is left out"
+    assert statuses == [(302, 302), (400, 400), (400, 302)], "a form's é is not an opaque value and is left out"
     assert victim.get("/").status_code == 200
