@@ -22,6 +22,21 @@ _STATES = {
 }
 
 
+class ReadableOrganizationsFilter(admin.SimpleListFilter):
+    """Whether keys may read one organisation or several, which a plain yes or no would not say."""
+
+    title = _("readable organisations")
+    parameter_name = "all_organizations"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        return [("0", gettext("the key's own one")), ("1", gettext("all of its user"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        if self.value() not in ("0", "1"):
+            return queryset
+        return queryset.filter(all_organizations=self.value() == "1")
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(OrganizationRowsAdmin):
     """Lists and revokes API keys. Only the user of a key can create it, so that nobody else ever sees it."""
@@ -31,7 +46,7 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
         *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
         *("expires_at", "last_used_at"),
     )
-    list_filter = ("organization", "all_organizations")
+    list_filter = ("organization", ReadableOrganizationsFilter)
     search_fields = ("name", "prefix", "user__email")
     list_select_related = ("user", "organization")
     # All fields except the hash.
@@ -40,6 +55,9 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
         *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
     )
     actions = ("revoke", "expire_in_24_hours")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup == ReadableOrganizationsFilter.parameter_name or super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -33,6 +33,16 @@ def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) ->
     assert "revoked" in client.get(page).content.decode()
 
 
+def test_a_filter_tells_keys_for_all_organisations_from_keys_for_one(world: World) -> None:
+    narrow, wide = world.key("editor").key, world.key("editor", all_organizations=True).key
+    client = staff_browser(world.users["owner"])
+    prefixes = {}
+    for value in ("0", "1", "x"):
+        page = client.get(f"/admin/orgs/apikey/?all_organizations={value}").content.decode()
+        prefixes[value] = {key.prefix for key in (narrow, wide) if key.prefix in page}
+    assert prefixes == {"0": {narrow.prefix}, "1": {wide.prefix}, "x": {narrow.prefix, wide.prefix}}
+
+
 def test_query_parameters_cannot_filter_by_a_keys_hash(world: World) -> None:
     world.key("editor")
     client = staff_browser(world.users["owner"])
