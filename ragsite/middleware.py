@@ -115,7 +115,6 @@ def _is_page(request: HttpRequest) -> bool:
     return not fallback_errors.returns_json(request) and not _PATHS_OF_PROBES.match(request.path_info)
 
 
-_METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 # None of the site's pages uses any of these.
 _PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
@@ -131,7 +130,7 @@ class ResponseHeadersMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request_warnings.start(collect=request.method in _METHODS_WITH_BODY)
+        request_warnings.start()
         response = self._get_response(request)
         if warnings := request_warnings.header_value():
             response[request_warnings.HEADER] = warnings

@@ -12,7 +12,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
-from ragsite.http import pagination
+from ragsite.http import pagination, request_warnings
 from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.openapi import response_example
 from ragsite.postgres.models import as_uuid
@@ -35,6 +35,7 @@ class MemberKeys(ETagView, KeyView):
         examples=[response_example({"keys": [_KEY], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
+        request_warnings.warn_of_unknown_parameters(request.query_params, ("page", "page_size"))
         keys = _managed_keys(request).select_related("organization")
         page = pagination.paginate(request, keys, size_name="page_size")
         # A former member's account is not visible any more.

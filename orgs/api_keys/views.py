@@ -14,7 +14,7 @@ from orgs.access import organization_resolver
 from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
-from ragsite.http import pagination
+from ragsite.http import pagination, request_warnings
 from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.error_envelope import Conflict
@@ -68,6 +68,7 @@ class Keys(ETagView, KeyView):
         examples=[response_example({"keys": [KEY_EXAMPLE], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
+        request_warnings.warn_of_unknown_parameters(request.query_params, ("page", "page_size"))
         keys = ApiKey.objects.filter(
             user=get_caller(request).authenticated_user, organization__in=Organization.objects.all()
         ).select_related("organization")

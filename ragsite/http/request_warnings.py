@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 
 from rest_framework.fields import ListField, empty
@@ -24,9 +24,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]-]")
 _warnings: ContextVar[list[str] | None] = ContextVar("request_warnings", default=None)
 
 
-def start(*, collect: bool) -> None:
-    """Begin a request. `collect`: whether its warnings are kept, which makes sense only if its body is read."""
-    _warnings.set([] if collect else None)
+def start() -> None:
+    """Begin a request, whose warnings are collected from now on."""
+    _warnings.set([])
 
 
 def collected() -> tuple[str, ...]:
@@ -61,6 +61,18 @@ def add(message: str) -> None:
     warnings = _warnings.get()
     if warnings is not None and len(warnings) < MAX_WARNINGS:
         warnings.append(message)
+
+
+def warn_of_unknown_parameters(sent: Iterable[str], known: Sequence[str]) -> None:
+    """Add a warning for each query parameter of a list that the list does not have. It names those that exist.
+
+    Args:
+        sent: The names of the request's query parameters.
+        known: Those of the list.
+    """
+    for name in sent:
+        if name not in known:
+            add(f"The query parameter {_escape(name)} is unknown and was ignored. Known are {', '.join(known)}.")
 
 
 class UnknownFieldWarnings(Serializer[object]):

@@ -1,9 +1,10 @@
 """The base of all contract view sets: API key scopes, rate limits, the organisation of a request."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -124,6 +125,28 @@ def validate(serializer: type[Serializer[None]], data: object) -> ValidatedField
     form = _kept_form(serializer)
     request_warnings.warn_of_unknown_fields(form, data)
     return dict(form.run_validation(data))
+
+
+def validate_query(
+    request: Request, serializer: type[Serializer[None]], *, others: Iterable[OpenApiParameter] = ()
+) -> ValidatedFields:
+    """Validate the query parameters of a list. Unknown ones are ignored, with a warning (request_warnings).
+
+    Args:
+        request: The request.
+        serializer: The parameters that are validated.
+        others: Further parameters of the list, which its view reads by itself.
+
+    Returns:
+        The validated parameters.
+
+    Raises:
+        ValidationError: If one is invalid or missing; messages by parameter (DRF).
+    """
+    form = _kept_form(serializer)
+    names = [*form.fields, *(other.name for other in others)]
+    request_warnings.warn_of_unknown_parameters(request.query_params, names)
+    return dict(form.run_validation(request.query_params.dict()))
 
 
 @functools.cache

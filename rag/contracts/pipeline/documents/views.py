@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import etags, page_or_cursor
-from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
+from rag.contracts.common.base import get_caller, organization, organization_to_write, validate_query
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.services.sources import documents, lookup
@@ -40,7 +40,7 @@ class Documents(PipelineViewSet):
         ],
     )
     def list(self, request: Request, reference: str) -> Response:
-        filters = validate(serializers.DocumentListIn, request.query_params.dict())
+        filters = validate_query(request, serializers.DocumentListIn, others=page_or_cursor.PARAMETERS)
         with lookup.hint_sources([reference]):
             queryset = documents.list_documents(
                 get_caller(request),
@@ -96,7 +96,7 @@ class Documents(PipelineViewSet):
         responses={204: None},
     )
     def destroy_by_path(self, request: Request, reference: str) -> Response:
-        path = validate(serializers.DocumentPathIn, request.query_params.dict())["path"]
+        path = validate_query(request, serializers.DocumentPathIn)["path"]
         documents.delete_by_reference(
             get_caller(request),
             reference,

@@ -12,7 +12,14 @@ from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import idempotency, page_or_cursor
-from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
+from rag.contracts.common.base import (
+    CreateViewSet,
+    get_caller,
+    organization,
+    organization_to_write,
+    validate,
+    validate_query,
+)
 from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
@@ -87,7 +94,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
         examples=[response_example({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
     )
     def list(self, request: Request) -> Response:
-        filters = validate(job_serializers.JobListIn, request.query_params.dict())
+        filters = validate_query(request, job_serializers.JobListIn, others=page_or_cursor.PARAMETERS)
         visible_jobs = job_lookup.list_jobs(
             get_caller(request),
             organization=organization(request),
@@ -147,7 +154,7 @@ class IngestionJobDetail(PipelineViewSet):
     )
     @action(detail=True, error_statuses=PipelineViewSet.error_statuses)
     def documents(self, request: Request, job_id: str) -> Response:
-        filters = validate(document_serializers.JobDocumentListIn, request.query_params.dict())
+        filters = validate_query(request, document_serializers.JobDocumentListIn, others=page_or_cursor.PARAMETERS)
         job_documents = job_lookup.list_documents(
             get_caller(request),
             _parse_job_id(job_id),

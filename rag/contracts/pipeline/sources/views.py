@@ -10,7 +10,14 @@ from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import etags, idempotency, page_or_cursor
-from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validate
+from rag.contracts.common.base import (
+    get_caller,
+    has_scope,
+    organization,
+    organization_to_write,
+    validate,
+    validate_query,
+)
 from rag.contracts.common.idempotency import Created
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -42,7 +49,7 @@ class DataSources(PipelineViewSet):
         examples=[response_example({"sources": [examples.SOURCE], "page": 1, "pageSize": 50, "total": 1}, "Sources")],
     )
     def list(self, request: Request) -> Response:
-        filters = validate(serializers.SourceListIn, request.query_params.dict())
+        filters = validate_query(request, serializers.SourceListIn, others=page_or_cursor.PARAMETERS)
         queryset = lookup.list_sources(
             get_caller(request),
             organization=organization(request),
@@ -144,7 +151,7 @@ class DataSources(PipelineViewSet):
         source = lookup.get_source_to_manage(
             get_caller(request), reference, organization=organization(request), denied_message=lookup.MAY_NOT_EXPLAIN
         )
-        person_reference = validate(AccessIn, request.query_params.dict())["user"]
+        person_reference = validate_query(request, AccessIn)["user"]
         person = explain_access.find_person(person_reference, [source.organization_id], caller=get_caller(request))
         return Response(access_out(source, person_reference, explain_access.explain_access(source, person)))
 

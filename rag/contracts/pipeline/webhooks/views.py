@@ -9,10 +9,11 @@ from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
 from rag.contracts.common import page_or_cursor
-from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
+from rag.contracts.common.base import get_caller, organization, organization_to_write, validate, validate_query
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import Webhook
 from rag.services.webhooks import endpoints
+from ragsite.http import request_warnings
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
@@ -42,6 +43,8 @@ class Webhooks(PipelineViewSet):
         ],
     )
     def list(self, request: Request) -> Response:
+        names = [parameter.name for parameter in page_or_cursor.PARAMETERS]
+        request_warnings.warn_of_unknown_parameters(request.query_params, names)
         webhooks = endpoints.list_webhooks(get_caller(request), organization=organization(request))
         page = page_or_cursor.paginate(request, webhooks)
         return Response(
@@ -137,7 +140,7 @@ class Webhooks(PipelineViewSet):
     )
     @action(detail=True)
     def deliveries(self, request: Request, webhook_id: str) -> Response:
-        filters = validate(serializers.DeliveryListIn, request.query_params.dict())
+        filters = validate_query(request, serializers.DeliveryListIn, others=page_or_cursor.PARAMETERS)
         rows = endpoints.list_deliveries(_get_webhook(request, webhook_id), state=filters.get("status", ""))
         page = page_or_cursor.paginate(request, rows)
         return Response(

@@ -1,4 +1,4 @@
-"""Unknown fields of a JSON body: the request is answered, with a warning that names the nearest known field."""
+"""Unknown fields and query parameters: the request is answered, with a warning that names known ones."""
 
 import json
 from collections.abc import Callable
@@ -102,8 +102,8 @@ def test_known_fields_and_free_objects_cause_no_warning(editor: Client) -> None:
     document = {"path": "m", "text": "a", "metadata": {"anything": {"goes": 1}}}
     reply = editor.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [document], "chunkSize": 64})
     assert (reply.status, HEADER in reply.headers) == (202, False)
-    listed = editor.get("/api/rag/sources?page=1&pageSize=5&unknown=1")
-    assert (listed.status, HEADER in listed.headers) == (200, False), "only bodies are checked"
+    listed = editor.get("/api/rag/sources?page=1&pageSize=5")
+    assert (listed.status, HEADER in listed.headers) == (200, False)
 
 
 def test_a_data_source_without_documents_says_what_is_missing(editor: Client) -> None:
@@ -131,3 +131,23 @@ def test_a_403_names_the_missing_permission(api: Api, live_world: World) -> None
         assert reply.status == 403
         assert f"You need the permission {permission} in this organisation" in reply.body["message"]
         assert reply.body["details"]["request_id"] == reply.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("/api/rag/sources", "search, visibility, sourceType, organization, page, pageSize, cursor"),
+        ("/api/rag/ingest", "source, status, page, pageSize, cursor"),
+        ("/api/rag/webhooks", "page, pageSize, cursor"),
+        ("/api/auth/keys", "page, page_size"),
+        ("/api/auth/member-keys", "page, page_size"),
+    ],
+)
+def test_a_list_says_which_query_parameters_it_has(local_api: Api, world: World, path: str, known: str) -> None:
+    """`?limit=2` would otherwise look like a list that has no more than 50 entries."""
+    reply = local_api("owner").get(f"{path}?limit=2&page=1&utm_source=mail")
+    assert reply.status == 200
+    assert warnings(reply) == [
+        f"The query parameter {name} is unknown and was ignored. Known are {known}." for name in ("limit", "utm_source")
+    ]
+    assert warnings(local_api("owner").get(f"{path}?page=1")) == []
