@@ -137,7 +137,7 @@ def overlap(
 
 
 def extract(text: str, corpus: Any) -> Extract:
-    from benchmarks.eval.runner import modes
+    from benchmarks.eval.runner import modes, searched_models
     from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
     from rag.pipeline.answering.prompt import build_prompt
     from rag.pipeline.grounding.assess_grounding import assess_grounding
@@ -145,7 +145,8 @@ def extract(text: str, corpus: Any) -> Extract:
     from rag.pipeline.retrieval import retrieve
 
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
-    context = build_prompt(text, retrieve.find_passages(question, [corpus.scope]).passages, max_tokens=_MAX_TOKENS)
+    scopes = searched_models.scopes(question, corpus.source_id)
+    context = build_prompt(text, retrieve.find_passages(question, scopes).passages, max_tokens=_MAX_TOKENS)
     relevant = assess_grounding(text, context, mode=mode_name(question)).relevant
     if relevant and len(relevant) < len(context.passages):
         context = build_prompt(text, relevant, max_tokens=_MAX_TOKENS)

@@ -1,18 +1,19 @@
 """Measures whole answers: asks the questions of a set as POST /api/rag/query does, and judges what comes back."""
 
+import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.eval import measures, readability
 from benchmarks.eval.datasets.answers import AnswersSet, AskedQuestion
-from benchmarks.eval.runner import modes
+from benchmarks.eval.runner import modes, searched_models
 from benchmarks.eval.runner.corpora import IngestedCorpus
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer_question as answering
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.queries.permitted_queries import run_to_completion
-from rag.types import AnswerOptions, GenerationOptions, SearchScope
+from rag.types import AnswerOptions, GenerationOptions
 
 # From this confidence on, people take an answer as right.
 HIGH_CONFIDENCE = 0.8
@@ -36,20 +37,20 @@ class Given(NamedTuple):
     dropped: int = 0
 
 
-def ask(questions: Sequence[str], scope: SearchScope, author: str) -> list[Given]:
+def ask(questions: Sequence[str], source_id: uuid.UUID, author: str) -> list[Given]:
     """Answer each question in the default mode."""
-    return [_ask(text, scope, author) for text in questions]
+    return [_ask(text, source_id, author) for text in questions]
 
 
-def _ask(text: str, scope: SearchScope, author: str) -> Given:
+def _ask(text: str, source_id: uuid.UUID, author: str) -> Given:
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
     options = AnswerOptions(DEFAULT_PROMPT_TOKENS, generation=GenerationOptions(model=author))
-    given = run_to_completion(answering.ask(question, [scope], options)).answer
+    given = run_to_completion(answering.ask(question, searched_models.scopes(question, source_id), options)).answer
     return Given(given.text, given.confidence, not given.citations, len(given.citations), given.citations_dropped)
 
 
 def measure(dataset: AnswersSet, corpus: IngestedCorpus, pool: WorkerPool, author: str) -> dict[str, Any]:
-    given = pool.share(ask, [question.text for question in dataset.questions], corpus.scope, author)
+    given = pool.share(ask, [question.text for question in dataset.questions], corpus.source_id, author)
     return figures(dataset.questions, given)
 
 

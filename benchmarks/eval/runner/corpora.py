@@ -3,7 +3,7 @@
 import hashlib
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from django.db import transaction
 
 from accounts.models import User
 from benchmarks.eval.datasets.sets import Text
+from benchmarks.eval.runner import searched_models
 from benchmarks.eval.runner.workers import WorkerPool
 from orgs.creation import add_member, create_organization
 from orgs.models import Organization
@@ -23,7 +24,7 @@ from rag.services.ingestion import build_submissions, document_processing, recov
 from rag.services.jobs import close_and_cancel, job_lookup
 from rag.services.jobs.create_job import create_job
 from rag.services.sources import deletion, purge
-from rag.types import SearchScope, Submission
+from rag.types import Submission
 
 _SLUG = "evaluation"
 # How many texts a job contains.
@@ -42,7 +43,7 @@ class IngestedCorpus:
     """An ingested corpus.
 
     Attributes:
-        scope: The scope to search in.
+        source_id: The source to search in.
         ids: Id of each text in the set, by its document's path.
         chunks: Number of chunks.
         seconds: Duration of ingestion.
@@ -50,7 +51,7 @@ class IngestedCorpus:
         notes: Number of failed documents by reason.
     """
 
-    scope: SearchScope
+    source_id: uuid.UUID
     ids: dict[str, str]
     chunks: int
     seconds: float
@@ -74,8 +75,19 @@ def cancel_interrupted_jobs() -> None:
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
-def ingest_corpus(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool) -> IngestedCorpus:
-    """Ingest the texts that are missing; ingest the whole set again if a text or the code has changed."""
+def ingest_corpus(
+    folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool, *, questions: Iterable[str] = ()
+) -> IngestedCorpus:
+    """Ingest the texts that are missing; ingest the whole set again if a text or the code has changed.
+
+    Args:
+        folder: The folder of the sets.
+        kind: The kind of the set.
+        name: The name of the set.
+        texts: Its texts.
+        pool: The processes that ingest.
+        questions: What will be asked: questions that are not English need vectors of their own.
+    """
     started = time.monotonic()
     key = hashlib.sha256(f"{folder}\n{kind}\n{name}".encode()).hexdigest()[:16]
     texts_by_path = {path_of_text(text.id): text for text in texts}
@@ -92,9 +104,9 @@ def ingest_corpus(folder: Path, kind: str, name: str, texts: Sequence[Text], poo
             notes[reason] = notes.get(reason, 0) + number
     if new_paths:
         _build_vector_indexes()
-    scope = SearchScope(source_ids=(source.pk,), model_id=source.embedding_model_id)
+    searched_models.prepare(source, questions)
     ids = {path: text.id for path, text in texts_by_path.items()}
-    return IngestedCorpus(scope, ids, source.chunks.count(), time.monotonic() - started, len(new_paths), notes)
+    return IngestedCorpus(source.pk, ids, source.chunks.count(), time.monotonic() - started, len(new_paths), notes)
 
 
 def tag(text_id: str) -> str:

@@ -35,7 +35,7 @@ class Judged:
 def retrieval(dataset: sets.RetrievalSet, corpus: corpora.IngestedCorpus, pool: WorkerPool) -> dict[str, Any]:
     """Figures by mode: means over the questions."""
     keys = list(dataset.questions)
-    answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], corpus.scope)
+    answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], corpus.source_id)
     figures: dict[str, Any] = {}
     for mode in modes.MODES:
         ranked = [[corpus.ids[path] for path in answer[mode][0]] for answer in answers]
@@ -58,7 +58,7 @@ def left_in_or_taken_out(dataset: sets.RetrievalSet, corpus: corpora.IngestedCor
         relevant = [paths[text_id] for text_id in dataset.grades[key] if text_id in paths]
         if relevant:
             items.append((_truncated(text), relevant))
-    pairs = pool.share(questions.with_and_without, items, corpus.scope)
+    pairs = pool.share(questions.with_and_without, items, corpus.source_id)
     return Judged(
         [score for score, _ in pairs] + [score for _, score in pairs], [True] * len(pairs) + [False] * len(pairs)
     )
@@ -71,16 +71,15 @@ def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, co
         context: f"context-{number}" for number, context in enumerate(dict.fromkeys(c for _, c, _ in dataset.cases))
     }
     texts = [sets.Text(key, "", context) for context, key in contexts.items() if context.strip()]
-    corpus = corpora.ingest_corpus(folder, sets.GROUNDABILITY, name, texts, pool)
     items = [(_truncated(query), corpora.tag(contexts[context])) for query, context, _ in dataset.cases]
+    question_texts = [query for query, _ in items]
+    corpus = corpora.ingest_corpus(folder, sets.GROUNDABILITY, name, texts, pool, questions=question_texts)
     answerable_numbers = [number for number, (query, _) in enumerate(items) if query.strip()]
     scores = [0.0] * len(items)
-    (source_id,) = corpus.scope.source_ids
     answers = pool.share(
         questions.groundability_in_documents,
         [items[number] for number in answerable_numbers],
-        source_id,
-        corpus.scope.model_id,
+        corpus.source_id,
     )
     for number, score in zip(answerable_numbers, answers, strict=True):
         scores[number] = score
@@ -100,7 +99,7 @@ def chunking(dataset: sets.ChunkingSet, corpus: corpora.IngestedCorpus, pool: Wo
     Tokens that two chunks share count twice, as in a prompt; characters count once. The figures are means over the
     questions, of the default mode and, under `modes`, of all modes.
     """
-    answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], corpus.scope)
+    answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], corpus.source_id)
     by_mode: dict[str, Any] = {}
     for mode in modes.MODES:
         rows = []

@@ -46,7 +46,10 @@ def everything(
         for name in names(sets.CHUNKING):
             with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", report_line):
                 dataset = sets.chunking(folder, name)
-                corpus = corpora.ingest_corpus(folder, sets.CHUNKING, name, dataset.texts, pool)
+                question_texts = [text for text, _, _ in dataset.questions]
+                corpus = corpora.ingest_corpus(
+                    folder, sets.CHUNKING, name, dataset.texts, pool, questions=question_texts
+                )
                 figures.note(f"chunking/{name}", {**dataset.notes, **corpus.notes})
                 figures["chunking"][name] = figures_by_kind.chunking(dataset, corpus, pool)
         for name in names(sets.GROUNDABILITY):
@@ -81,14 +84,16 @@ def has_figures(figures: Figures) -> bool:
 def _answers(folder: Path, name: str, pool: WorkerPool, *, has_model: bool) -> dict[str, Any]:
     """Figures by author: quotes, and the language model."""
     dataset = answer_sets.read(folder, name)
-    corpus = corpora.ingest_corpus(folder, answer_sets.KIND, name, dataset.texts, pool)
+    question_texts = [question.text for question in dataset.questions]
+    corpus = corpora.ingest_corpus(folder, answer_sets.KIND, name, dataset.texts, pool, questions=question_texts)
     authors = answers.AUTHORS if has_model else {"extractive": answers.AUTHORS["extractive"]}
     return {label: answers.measure(dataset, corpus, pool, author) for label, author in authors.items()}
 
 
 def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> None:
     dataset = sets.retrieval(folder, name)
-    corpus = corpora.ingest_corpus(folder, sets.RETRIEVAL, name, dataset.texts, pool)
+    question_texts = dataset.questions.values()
+    corpus = corpora.ingest_corpus(folder, sets.RETRIEVAL, name, dataset.texts, pool, questions=question_texts)
     figures.note(f"retrieval/{name}", {**dataset.notes, **corpus.notes})
     figures["retrieval"][name] = figures_by_kind.retrieval(dataset, corpus, pool)
     figures.write()
