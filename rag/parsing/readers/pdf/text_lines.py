@@ -20,6 +20,10 @@ from .letters.unknown_ligatures import find_ligatures
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"
+_DRAWN_HYPHEN = re.compile("\u00ad(?!\u2010)")
+# Signs that some programs write by their numbers in Windows-1252, and pdfium's other one for a hyphen.
+_CHARACTERS = {number: bytes([number]).decode("cp1252", "replace") for number in range(0x80, 0xA0)}
+_CHARACTERS |= {0x00: "\ufffd", 0x02: SOFT_HYPHEN}
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
 _LIGATURES: dict[int, str | None] = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
@@ -38,6 +42,8 @@ _FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
 # The last ones are of fonts of TeX and of Ghostscript's Times.
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi", b"cmbx", b"sfbx", b"lmbx", b"cmssbx")
 _BOLD_ENDINGS = (b"-medi", b"-mediital")
+# How much larger an initial is than the text that it begins.
+_MIN_INITIAL = 1.5
 # In heights of a letter: words that are farther apart are in different cells.
 _CELL_GAP = 1.0
 # A drawn bullet: its size and its distance from the text, in heights of a letter. More of them are a drawing.
@@ -109,6 +115,16 @@ def _find_bullets(page: pdfium.PdfPage) -> list[tuple[float, float, float]]:
     return bullets
 
 
+def read_characters(text_page: pdfium.PdfTextPage) -> str:
+    """Return the characters of a page, each at its number. pdfium's own text leaves out some of them.
+
+    What is drawn as a hyphen is one, whether or not a word may be divided there.
+    """
+    numbers = range(text_page.count_chars())
+    text = "".join(chr(pdfium_c.FPDFText_GetUnicode(text_page, number)) for number in numbers)
+    return _DRAWN_HYPHEN.sub("-", text.translate(_CHARACTERS))
+
+
 class PageLines:
     """The lines of a page. `text` is empty if the numbers of its characters are not known."""
 
@@ -121,8 +137,7 @@ class PageLines:
         self._segments: dict[int, list[Segment]] = {}
         self._ends: dict[int, int] = {}  # where a line starts → where it ends: pdfium may have put the next one to it
         count = self._text_page.count_chars()
-        text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
-        text = _BLANKS.sub(" ", text) if len(text) == count else ""
+        text = _BLANKS.sub(" ", read_characters(self._text_page)) if 0 < count <= max_characters else ""
         if ligatures := find_ligatures(self._text_page, text):
             text = "".join(_MARKS.get(ligatures.get(place, ""), sign) for place, sign in enumerate(text))
         text = Accents(self._box, self._base_line, self._size).compose(text)
@@ -182,7 +197,7 @@ class PageLines:
             letters = [place for place, character in enumerate(words) if character.isalnum() or character in signs]
             if letters:
                 first, last = start + letters[0], start + letters[-1]
-                left, height = self._box(first, loose=True)[0], self._size(first)
+                left, height = self._box(first, loose=True)[0], self._height([start + place for place in letters])
                 # The number of a heading may be in the type of the text.
                 first_letter = next((place for place in letters if words[place].isalpha()), letters[0])
                 fonts = self._font(start + first_letter), self._font(last)
@@ -252,6 +267,12 @@ class PageLines:
         pdfium_c.FPDFText_GetMatrix(self._text_page, number, self._matrix)
         size = pdfium_c.FPDFText_GetFontSize(self._text_page, number) * math.hypot(self._matrix.c, self._matrix.d)
         return size if size > 1 else 1.0
+
+    def _height(self, letters: Sequence[int]) -> float:
+        """Return the size of the first letter, or of the others if it is the large initial of a text."""
+        height = self._size(letters[0])
+        others = max((self._size(number) for number in (*letters[1:2], letters[-1])), default=height)
+        return others if height > _MIN_INITIAL * others else height
 
     def _sides(self, start: int, number: int) -> tuple[float, float]:
         left, _, right, _ = self._box(start + number, loose=True)  # with the space beside the letter

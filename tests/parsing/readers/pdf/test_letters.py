@@ -37,6 +37,18 @@ def test_accents_are_put_over_their_letters(read: Read) -> None:
     assert read(files.pdf_with_letters(content, "cafe´ı"), "a.pdf").text == "cáfe café í"
 
 
+@pytest.mark.parametrize(("letter", "shown"), [("\x96", "–"), ("\xad", "-")])
+def test_dashes_and_hyphens_are_read_as_they_are_drawn(read: Read, letter: str, shown: str) -> None:
+    assert read(files.pdf_with_letters(_drawn((72, "14.00 a 15.30")), letter), "a.pdf").text == f"14.00 {shown} 15.30"
+
+
+def test_a_large_initial_does_not_make_a_heading(read: Read) -> None:
+    lines = "".join(f"BT /F1 10 Tf 72 {708 - 12 * number} Td (of every summer on the lake) Tj ET " for number in (0, 1))
+    first = "BT /F1 22 Tf 72 720 Td (T) Tj /F1 10 Tf (he boats sail on the first day) Tj ET "
+    parsed = read(files.pdf_with_letters(first + lines, "a"), "a.pdf")
+    assert parsed.text.startswith("The boats sail on the first day of every")
+
+
 @pytest.mark.parametrize(("text", "composed"), [("a´", f"á{LEFT_OUT}"), ("1´", "1´"), ("b´", "b´")])
 def test_only_known_letters_get_an_accent(text: str, composed: str) -> None:
     accents = Accents(lambda number: (50.0, 100.0, 56.0, 108.0), lambda number: 100.0, lambda number: 10.0)
