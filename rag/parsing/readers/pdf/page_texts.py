@@ -15,8 +15,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text
-from .columns import in_columns
 from .letters.detached_labels import attach_labels
+from .reading_order import in_reading_order
 from .tables import table_places
 from .tables.aligned_tables import find_aligned_tables, find_rows
 from .tables.ruled_tables import RuledTable, find_ruled_tables
@@ -113,8 +113,9 @@ class _Pages:
         text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
         if page.get_rotation():
             return text
-        lines = in_columns(page_lines, lines)
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
+        within = [_lines_within(table, lines) for table in ruled]
+        lines, is_ordered = in_reading_order(page_lines, lines, find_rows(page_lines, lines), within, self._budget)
         with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
         ruled += [table for table in with_rules if not any(_overlap(table, other) for other in ruled)]
         known = {_words(row) for table in ruled for row in table.rows}
@@ -129,7 +130,7 @@ class _Pages:
         placed = self._find_lines(ruled, lines)
         in_placed = frozenset[int]().union(*(numbers for numbers, _ in placed))
         others = [line for number, line in enumerate(lines) if line not in in_tables and number not in in_placed]
-        if not (lines and running_text.is_in_order(others)):
+        if not (lines and (is_ordered or running_text.is_in_order(others))):
             return as_read
         rows = find_rows(page_lines, lines)
         if in_tables:
@@ -206,14 +207,18 @@ class _Pages:
         return page, page_lines, attach_labels([line for line in page_lines.lines() if _is_on_page(line, box)])
 
 
-def _lines_of_table(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
-    """Return the numbers of the lines that a table consists of; none if some are missing, or have other words."""
-    numbers = frozenset(
+def _lines_within(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
+    return frozenset(
         number
         for number, line in enumerate(lines)
         if table.left <= line.left <= table.right
         and table.bottom < line.bottom + _MIDDLE_OF_LINE * line.height < table.top
     )
+
+
+def _lines_of_table(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
+    """Return the numbers of the lines that a table consists of; none if some are missing, or have other words."""
+    numbers = _lines_within(table, lines)
     heights = [lines[number].height for number in numbers]
     if heights and max(heights) > _MAX_HEIGHTS * statistics.median(heights):  # headings: lines around parts of a page
         return frozenset()

@@ -1,4 +1,4 @@
-"""Columns of PDF pages that were written in another order."""
+"""PDF pages whose boxes were written in another order."""
 
 from collections.abc import Sequence
 
@@ -48,3 +48,23 @@ def test_rows_that_were_written_across_the_page_stay_rows(read: Read) -> None:
     items = [Text(x, 700 - 30 * y, cell) for y, row in enumerate(rows) for x, cell in zip((56, 320), row, strict=True)]
     text = read(drawn_pdf.draw([[items[-1], *items[:-1]]]), "a.pdf").text
     assert text.index("for 3 to 5 guests") < text.index("Boat number 4")
+
+
+def test_a_title_that_was_written_last_is_read_first(read: Read) -> None:
+    text = read(drawn_pdf.draw([[*_box(56, 600, "Prices")[1:], Text(56, 700, "Boat club", 18)]]), "a.pdf").text
+    assert text == f"# Boat club\n\n{' '.join(_SENTENCES)}"
+
+
+def test_a_wide_column_beside_a_narrow_one_is_not_mixed_with_it(read: Read) -> None:
+    names = [Text(56, 700 - 14 * number, f"Captain {number} of the club") for number in range(20)]
+    wide = [f"{sentence} and all of us look forward to every day on the lake" for sentence in _SENTENCES]
+    lines = [Text(180, 690 - 12 * number, line) for number, line in enumerate(wide)]
+    text = read(drawn_pdf.draw([[*names, *_box(180, 440, "Tuesday"), *_box(180, 560, "Monday"), *lines]]), "a.pdf").text
+    assert " ".join(wide) in text
+
+
+def test_labels_that_were_written_apart_stay_beside_their_items(read: Read) -> None:
+    labels = [Text(56, 700 - 12 * number, f"1.{number}") for number in range(1, 15)]
+    items = [Text(110, 700 - 12 * number, f"Rule number {number} of the club") for number in range(14, 0, -1)]
+    text = read(drawn_pdf.draw([[*labels, *items]]), "a.pdf").text
+    assert text.index("1.3") < text.index("Rule number 3") < text.index("1.4")
