@@ -22,6 +22,7 @@ from .tables.aligned_tables import find_aligned_tables, find_rows
 from .tables.ruled_tables import RuledTable, find_ruled_tables
 from .tables.rules_between_rows import find_tables_with_rules
 from .text_lines import PageLines, TextLine, mark_bullets
+from .upright_pages import turn_upright
 from .work_budget import WorkBudget, WorkExceeded
 
 # The text of a page is compared with each of its tables.
@@ -55,6 +56,8 @@ def improve(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
     """
     result, budget = dict(texts), WorkBudget(_MAX_STEPS)
     try:
+        with pdfium.PdfDocument(content) as document:
+            content = turn_upright(document) or content
         with pdfium.PdfDocument(content) as document:
             if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
                 document.init_forms()
@@ -111,8 +114,6 @@ class _Pages:
         page_of_lines = headers_and_footers.PageOfLines(number, all_lines, page.get_height())
         lines = headers_and_footers.leave_out(page_of_lines, self._repeated, text)
         text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
-        if page.get_rotation():
-            return text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         within = [_lines_within(table, lines) for table in ruled]
         lines, is_ordered = in_reading_order(page_lines, lines, find_rows(page_lines, lines), within, self._budget)
@@ -152,7 +153,8 @@ class _Pages:
             return written
         inserted = [rows for rows in tables if table_places.markdown(rows) in written]
         titles = frozenset(_HEADING.findall(written))
-        count_rows = partial(table_places.count_rows, known=inserted, titles=titles)
+        whole = frozenset(line.text for line in lines if len(page_lines.segments(line)) == 1)
+        count_rows = partial(table_places.count_rows, known=inserted, titles=titles, lines=whole)
         return written if count_rows(written) >= count_rows(as_read) else as_read
 
     @staticmethod

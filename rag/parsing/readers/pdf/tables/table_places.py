@@ -28,7 +28,7 @@ _HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
 _LIST_ITEM = re.compile(r"^(?:[-–—*+•◦▪‣·\uf0b7]|[0-9]{1,3}[.)]|[a-z][.)]|[A-Z]\)) +\S", re.MULTILINE)
 _PARAGRAPH_END = re.compile(r"[.!?:…]\s*\n\s*[^\W_a-zà-ÿ]")
 _MAX_WORDS_OF_PARAGRAPHS = 40
-_MAX_MEAN_CHARACTERS, _MIN_COUNTED_ROWS = 30, 4
+_MAX_MEAN_CHARACTERS, _MIN_COUNTED_ROWS, _MIN_LINE_CHARACTERS = 30, 4, 40
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _TABLE = re.compile(r"(?:^\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 _SEPARATOR, _CELL_END = re.compile(r"\|[\s|:-]*\Z"), re.compile(r"(?<!\\)\|")
@@ -78,7 +78,13 @@ def is_layout(rows: Rows) -> bool:
     )
 
 
-def count_rows(text: str, *, known: Sequence[Rows] = (), titles: frozenset[str] = frozenset()) -> int:
+def count_rows(
+    text: str,
+    *,
+    known: Sequence[Rows] = (),
+    titles: frozenset[str] = frozenset(),
+    lines: frozenset[str] = frozenset(),
+) -> int:
     """Return how many rows the Markdown tables of a text have.
 
     Those with few rows do not count, nor those of running text or lists: columns of a page may be read like this.
@@ -87,8 +93,10 @@ def count_rows(text: str, *, known: Sequence[Rows] = (), titles: frozenset[str] 
         text: The text.
         known: Other tables. One whose words all are in one of these does not count: it is the same.
         titles: The headings of the page. A table with such a row does not count: it has parts of the page as rows.
+        lines: The lines of the page without wide gaps. A table that has a long one as a row does not count: it is text.
     """
     words, names = [_words(rows) for rows in known], {_joined([title]) for title in titles}
+    names |= {joined for line in lines if len(joined := _joined([line])) >= _MIN_LINE_CHARACTERS}
     return sum(
         len(rows)
         for _, rows in _markdown_tables(text)

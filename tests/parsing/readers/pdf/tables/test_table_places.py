@@ -241,3 +241,11 @@ def test_parts_of_a_page_that_were_read_as_rows_do_not_count() -> None:
 @pytest.mark.parametrize("after", ["(all figures are estimates)", "2024 was a good year.", "± 3"])
 def test_a_figure_or_sign_may_follow_a_table(after: str) -> None:
     assert _insert(f"Harvest {_plain(_FIRST)}\n\n{after}", _FIRST).endswith(f"| Pears | 34 | 43 |\n\n{after}")
+
+
+def test_rows_that_are_whole_lines_of_the_page_do_not_count() -> None:
+    line = "The boats sail from the old harbour to the island every day"
+    rows = [["The boats", "sail from the old harbour", "to the island every day"], *[["and", "back", "again"]] * 3]
+    text = table_places.markdown(rows)
+    assert table_places.count_rows(text) == len(rows)
+    assert table_places.count_rows(text, lines=frozenset({line})) == 0
