@@ -12,6 +12,7 @@ from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, models
+from rag.parsing.ocr.large_pictures import find_pages_of_pictures
 from rag.parsing.ocr.lines import Line, correct_text
 from rag.parsing.ocr.locate_lines import locate_lines
 from rag.parsing.ocr.regions import Rectangle
@@ -69,6 +70,20 @@ def test_a_text_layer_whose_signs_are_no_letters_is_recognised(read: Read) -> No
         assert bool(parsed.recognitions) == (not any(map(str.isalnum, layer)))
 
 
+def test_a_picture_with_a_short_text_on_it_is_recognised(read: Read) -> None:
+    line, stamp = pictures.page(["Wasps build nests of paper."]), "Copy 7"
+    scan = Image.new("L", (line.width, line.width), "white")
+    scan.paste(line, (0, 100))
+    assert read(files.pdf([scan], layer=stamp), "a.pdf", ocr=True).text == "Wasps build nests of paper."
+    assert not read(files.pdf([scan], layer="A name of 1905 " * 10), "a.pdf", ocr=True).recognitions
+
+
+def test_backgrounds_and_small_pictures_are_not_recognised() -> None:
+    large, small = Image.new("L", (300, 300), "white"), Image.new("L", (300, 100), "white")
+    assert find_pages_of_pictures(files.pdf([large, small]), [1, 2]) == [1]
+    assert find_pages_of_pictures(files.pdf([large] * 3), [1, 2, 3]) == []
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_pictures_are_refused_if_recognition_is_off(read: Read, kind: str) -> None:
     content = pictures.encoded(pictures.page(["Bees"]), kind=kind)
@@ -119,6 +134,7 @@ def test_dark_and_bright_text_without_a_background_is_read(read: Read, colour: i
     [
         ("Loans of up to150 euros", "Loans of up to 150 euros"),
         ("Von8 bis12 Uhr, ,,Haus“", "Von 8 bis 12 Uhr, „Haus“"),
+        ("Family $3O, € 1.O5O,OO", "Family $30, € 1.050,00"),
         ("Auto2000 and H2O, v2, a/to150, TO220", "Auto2000 and H2O, v2, a/to150, TO220"),
     ],
 )
@@ -127,7 +143,7 @@ def test_recognised_lines_are_corrected(recognised: str, corrected: str) -> None
 
 
 def test_correcting_takes_a_time_in_proportion_to_the_length() -> None:
-    assert takes_linear_time(correct_text, lambda length, number: f"to{number} to1,," * length, 20_000)
+    assert takes_linear_time(correct_text, lambda length, number: f"to{number} to1,,$1O" * length, 20_000)
 
 
 def ink_of(picture: Image.Image, box: LineBox) -> tuple[float, ...]:

@@ -25,6 +25,8 @@ _MIN_CONFIDENCE = 0.6
 _DOUBTFUL = 0.85
 _SAMPLE = 5
 # The model knows no low quotation mark; it reads two commas.
+# The letter O is taken for a zero.
+_AMOUNT = re.compile(r"[$€£¥] ?\d[\d.,O]{1,15}")
 _LOW_QUOTE = re.compile(r"(?<!\w),,(?=\w)")
 # It loses spaces before numbers: "up to150". Not in addresses and codes, such as "/to150" and "TO220".
 _JOINED_NUMBER = re.compile(
@@ -136,5 +138,6 @@ def _decode(probabilities: models.Pixels, box: Rectangle) -> Line:
 
 
 def correct_text(text: str) -> str:
-    """Return a recognised line with low quotation marks, and with a space between a preposition and a number."""
+    """Return a recognised line with low quotation marks, a space between a preposition and a number, and amounts."""
+    text = _AMOUNT.sub(lambda amount: amount[0].replace("O", "0"), text)
     return _JOINED_NUMBER.sub(r"\1 ", _LOW_QUOTE.sub("„", text))

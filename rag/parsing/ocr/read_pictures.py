@@ -13,6 +13,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import models
+from .large_pictures import find_pages_of_pictures
 from .locate_lines import locate_lines
 from .ocr_off_message import OCR_IS_OFF
 from .open_pictures import open_pictures
@@ -27,6 +28,9 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LEADERS = re.compile(r"[\s._…|-]+")
 # A text of so many other signs has one of these shares of letters, or with digits, unless its font does not tell them.
 _MIN_SIGNS, _MIN_SHARE_OF_LETTERS, _MIN_SHARE_WITH_DIGITS = 100, 0.15, 0.3
+
+# A page with a large picture and so few letters is recognised; the result counts if it has so many times as many.
+_MAX_LETTERS_ON_PICTURE, _MIN_TIMES_AS_MANY = 100, 2
 
 
 def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
@@ -67,7 +71,9 @@ class RecognizedPages:
 
 
 def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> RecognizedPages:
-    """Recognise the text of pages that have no text layer, or one whose signs are no letters. Others are never changed.
+    """Recognise the text of pages that have no text layer, or one whose signs are no letters, and of large pictures.
+
+    A picture with a short text on it is recognised as well. Other pages are never changed.
 
     Args:
         texts: The Markdown of the pages by their numbers, which start at 1. Pages without text may be missing.
@@ -84,11 +90,24 @@ def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> Re
     empty = [number for number in range(1, count + 1) if not _is_readable(texts.get(number, ""))]
     if count == len(empty) > limits.ocr_pages:
         raise ParseFailed(_too_many(limits))
-    if not empty:
+    letters = {number: _count_letters(text) for number, text in texts.items() if number not in empty}
+    short = [number for number, letter_count in letters.items() if letter_count <= _MAX_LETTERS_ON_PICTURE]
+    on_pictures = find_pages_of_pictures(content, short) if short else []
+    numbers = [*empty, *on_pictures][: limits.ocr_pages]
+    if not numbers:
         return RecognizedPages(texts)
-    pages = read_pages(content, empty[: limits.ocr_pages], partial(_recognize_page, limits=limits), limits)
+    pages = read_pages(content, numbers, partial(_recognize_page, limits=limits), limits)
+    pages = {
+        number: page
+        for number, page in pages.items()
+        if number in empty or _count_letters(page.text) >= _MIN_TIMES_AS_MANY * letters[number]
+    }
     texts = texts | {number: page.text for number, page in pages.items()}
     return RecognizedPages(dict(sorted(texts.items())), pages, tuple(empty[limits.ocr_pages :]))
+
+
+def _count_letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _is_readable(text: str) -> bool:

@@ -13,6 +13,8 @@ from rag.parsing.sandbox.limits import Limits
 from .recognized_page import RecognizedPage
 
 _NAME = "ragsite"
+# xberg keeps the text layer of a page unless what is recognised is longer.
+_TIMES = 20
 
 
 class _Backend:
@@ -31,7 +33,7 @@ class _Backend:
         content = ""
         if not self.error and len(self.pages) < self._max_pictures:
             try:
-                content = f"{self.mark}x{len(self.pages)}x"
+                content = f"{self.mark}x{len(self.pages)}x " * _TIMES
                 self.pages.append(self._recognize(picture))
             except Exception as error:  # raised again in `read_pages`; xberg would hide it
                 self.error = error
