@@ -83,6 +83,7 @@ def test_another_worker_takes_over_while_the_stopped_one_still_computes(
     worker.ask_to_stop()
     eventually(lambda: len(model_provider.requests) == 2)
     assert states(job) == {(State.RUNNING, 1)}, "the claim of the stopped worker does not count"
+    assert job.documents.get().error_code == "", "the stopped worker has not waited until the model fails"
     model_provider.stall.set()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert states(job) == {(State.DONE, 1)}
@@ -101,6 +102,7 @@ def test_a_stop_is_no_attempt_and_a_crash_is_one(
     eventually(lambda: len(model_provider.requests) == 1)
     worker.ask_to_stop()
     eventually(lambda: states(job) == {(State.QUEUED, 0)})
+    assert job.documents.get().error_code == "", "it has not waited until the model fails"
     worker.kill()
     worker.start()
     eventually(lambda: len(model_provider.requests) == 2)
