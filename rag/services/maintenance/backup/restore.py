@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from accounts.management.commands.migrate import few_renderings
 from rag.providers import file_storage
 from ragsite.postgres import identity
 from ragsite.postgres.statements import copy_tables
@@ -42,7 +43,8 @@ def restore(path: Path, on_progress: OnProgress) -> Manifest:
         targets = _migration_targets([(app, name) for app, name in reader.manifest["migrations"]])
         reader.verify()
         on_progress("verified", 0)
-        MigrationExecutor(connection).migrate(targets)
+        with few_renderings():
+            MigrationExecutor(connection).migrate(targets)
         _load_tables(reader, on_progress)
         copy_tables.analyze()
     for name, size, content in reader.originals():
