@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 # Libraries that are loaded where they are used.
-LOADED_LATE = ("rag.admin", "ragsite.urls", "botocore", "fsspec", "onnxruntime", "openai")
+LOADED_LATE = ("rag.admin", "ragsite.urls", "botocore", "fsspec", "onnx", "onnxruntime", "openai")
 START = f"""
 import gc, sys
 from ragsite.celery import app

@@ -1,9 +1,8 @@
 """Parts of BERT (Devlin et al. 2019) as nodes of an ONNX graph, with the fused operators of onnxruntime."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,24 +11,11 @@ from safetensors.numpy import load_file
 
 from rag.providers.base import Vectors
 
+from .bert_config import BertConfig
+
 _FUSED = "com.microsoft"
 
 Weights = Mapping[str, Vectors]
-
-
-class BertConfig(TypedDict):
-    """What a graph needs of a model's config.json."""
-
-    hidden_size: int
-    layer_norm_eps: float
-    num_attention_heads: int
-    num_hidden_layers: int
-
-
-def read_config(folder: Path) -> BertConfig:
-    """Return the sizes of the model in this folder, from config.json."""
-    config: BertConfig = json.loads((folder / "config.json").read_text())
-    return config
 
 
 def read_weights(folder: Path) -> dict[str, Vectors]:

@@ -12,7 +12,8 @@ import numpy as np
 import onnxruntime
 from onnx import TensorProto
 
-from .bert_graph import BertGraph, add_bert, describe_tensor, read_config, read_weights
+from .bert_config import read_config
+from .bert_graph import BertGraph, add_bert, describe_tensor, read_weights
 
 _WEIGHTS = "weights.bin"
 

@@ -15,7 +15,8 @@ from onnx import TensorProto
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from rag.providers.base import Vectors
-from rag.providers.embedders.bert_graph import BertGraph, add_bert, describe_tensor, read_config, read_weights
+from rag.providers.embedders.bert_config import read_config
+from rag.providers.embedders.bert_graph import BertGraph, add_bert, describe_tensor, read_weights
 
 from .answer_check import DIFFERENCES
 

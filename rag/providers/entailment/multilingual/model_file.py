@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
-from rag.providers.embedders.bert_graph import BertConfig
+from rag.providers.embedders.bert_config import BertConfig
 
 NAME = "multilingual-e5-small"
 # The checksum of the file in version 0.3.0 of the package.
