@@ -16,6 +16,7 @@ from .text_lines import SOFT_HYPHEN, TextLine
 _HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT = 1.12, 1.5, 1.08, 0.9
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 200, 100, 3, 6
+_MAX_HEADING_LINES = 6
 # How many titles of a level may follow each other without text between them.
 _MAX_TITLES = 4
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
@@ -110,6 +111,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
     """
     blocks: list[tuple[int, list[str]]] = []
     in_lists: set[int] = set()  # the numbers of the blocks that are an item right below another one
+    line_counts = Counter[int]()  # the number of a block → how many lines follow its first one
     item: TextLine | None = None
     for number, line in enumerate(lines):
         is_in_item = item is not None and number > 0 and _is_in_item(item, lines[number - 1], line, styles)
@@ -119,7 +121,8 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
         continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, first)
         if level and _MARKED.match(text):
             continues = False
-        if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):
+        if continues:
+            line_counts[len(blocks) - 1] += 1
             _append(
                 blocks[-1][1],
                 text,
@@ -131,6 +134,9 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
                 in_lists.add(len(blocks))
             item = following
             blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
+    for block, (level, parts) in enumerate(blocks):
+        if level and (line_counts[block] >= _MAX_HEADING_LINES or len(" ".join(parts)) > _MAX_HEADING_CHARACTERS):
+            blocks[block] = (0, parts)  # a text in large type
     _demote_lists(blocks)
     texts = [f"{'#' * level} {' '.join(parts)}" if level else _join_lines("\n".join(parts)) for level, parts in blocks]
     separators = ["\n" if number in in_lists else "\n\n" for number in range(1, len(texts))]

@@ -33,6 +33,15 @@ def test_names_in_large_type_below_a_title_are_text() -> None:
     assert _markdown(*names).startswith("Mary Poole, chair")
 
 
+def test_a_long_text_in_large_type_is_no_heading() -> None:
+    verses = [_line(f"Verse {number} of the song", 690 - 18 * number, height=14) for number in range(7)]
+    sentence = _line("The boats of the club sail on the lake until the sun goes down in the evening", 0, height=14)
+    paragraph = [replace(sentence, bottom=500 - 18 * number, end=500 - 18 * number) for number in range(3)]
+    for lines in (verses, paragraph):
+        assert "#" not in _markdown(*lines, *_TEXT)
+        assert _markdown(*lines[:2], *_TEXT).startswith("# ")
+
+
 def test_a_few_titles_on_each_other_and_numbered_ones_stay() -> None:
     few = [_line(name, 660 - 30 * number, height=14) for number, name in enumerate(_NAMES[:4])]
     assert _markdown(*few, *_TEXT).count("# ") == 4
