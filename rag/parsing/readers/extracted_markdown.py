@@ -26,6 +26,7 @@ _DEFAULT_TITLE = re.compile(
     r"(?:présentation|presentación de|apresentação do|presentazione standard di|презентация|prezentacja programu|"
     r"prezentace aplikace) (?:microsoft )?powerpoint|"
     r"(?:titel der präsentation|presentation title|title of (?:the )?presentation|titre de la présentation)|"
+    r"adobe photoshop pdf|(?:https?://|file:|localhost\b)\S*|"
     r".*\.(?=\w{0,3}[a-z])\w{3,4}\)?|(?:pdf )?[\d./_ -]{6,}|[a-z]{0,5}_?[a-z]?\d{10,30}|"
     r".*\\'[0-9a-f]{2}.*",
     re.I,

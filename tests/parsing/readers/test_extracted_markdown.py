@@ -41,6 +41,8 @@ def test_emphasised_code_is_found_in_linear_time() -> None:
             "Präsentation1",
             "Folie 1",
             "PowerPoint-Präsentation",
+            "Adobe Photoshop PDF",
+            "localhost:8000/programme.md#",
             "Презентация PowerPoint",
             "无标题",
             "Layout 1",
