@@ -116,12 +116,14 @@ def _find_bullets(page: pdfium.PdfPage) -> list[tuple[float, float, float]]:
 
 
 def read_characters(text_page: pdfium.PdfTextPage) -> str:
-    """Return the characters of a page, each at its number. pdfium's own text leaves out some of them.
+    """Return the characters of a page, each at its number.
 
-    What is drawn as a hyphen is one, whether or not a word may be divided there.
+    pdfium's text of some pages leaves out characters. What is drawn as a hyphen is one, whether or not a word may be
+    divided there.
     """
-    numbers = range(text_page.count_chars())
-    text = "".join(chr(pdfium_c.FPDFText_GetUnicode(text_page, number)) for number in numbers)
+    count, text = text_page.count_chars(), text_page.get_text_range()
+    if len(text) != count:
+        text = "".join(chr(pdfium_c.FPDFText_GetUnicode(text_page, number)) for number in range(count))
     return _DRAWN_HYPHEN.sub("-", text.translate(_CHARACTERS))
 
 
