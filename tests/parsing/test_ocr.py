@@ -12,10 +12,10 @@ from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, models
-from rag.parsing.ocr.large_pictures import find_pages_of_pictures
 from rag.parsing.ocr.lines import Line, correct_text
 from rag.parsing.ocr.locate_lines import locate_lines
 from rag.parsing.ocr.regions import Rectangle
+from rag.parsing.readers.pdf.large_pictures import find_pages_of_pictures
 from rag.types import LineBox, Page
 from tests.support.checks.growth import takes_linear_time
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
 from rag.parsing.markdown_builder import MarkdownBuilder
+from rag.parsing.readers.pdf.large_pictures import find_pages_of_pictures
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import models
-from .large_pictures import find_pages_of_pictures
 from .locate_lines import locate_lines
 from .ocr_off_message import OCR_IS_OFF
 from .open_pictures import open_pictures
