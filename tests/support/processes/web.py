@@ -68,6 +68,10 @@ class Web:
         """The memory of its processes in bytes, without what they share."""
         return sum(child.memory_full_info().uss for child in self._master.children(recursive=True))
 
+    def environment(self) -> dict[str, str]:
+        """The environment variables of its processes."""
+        return self._master.environ()
+
     def send(self, key: str, headers: str, parts: Iterator[bytes], *, closes: bool = False) -> tuple[int, Any]:
         """Send a request; return the status and body of the response, which may come before everything is sent.
 
