@@ -1,7 +1,8 @@
 """Trains the model of rag/providers/entailment/answer_check.py, which judges whether a text answers a question:
 
     python -m benchmarks.training.answer_check SQUAD.json FOLDER… [--selqa FILE…] [--judged FILE.jsonl]
-        [--written FILE.jsonl…] [--measuring FILE…] [--start answer_check.npz] --out answer_check.npz
+        [--written FILE.jsonl…] [--twins FILE.jsonl…] [--measuring FILE…] [--start answer_check.npz]
+        --out answer_check.npz
 
 The first file is one of SQuAD 1.1 or 2.0, and each folder has one organisation's documentation in Markdown. Files of
 SelQA, judged answers of the product and questions written by hand (benchmarks/data) are optional. Articles of SQuAD
@@ -34,6 +35,7 @@ def main() -> None:
     set_up_django()
     from benchmarks.training.answer_check.differences import read_trained, write_differences
     from benchmarks.training.answer_check.train import AnswerNetwork
+    from benchmarks.training.answer_check.twin_pairs import read_twins
     from benchmarks.training.answer_check.written_pairs import read_written
     from benchmarks.training.multilingual_check.groups import Group, group_pairs
     from rag.providers.embedders.bert_graph import read_weights
@@ -48,7 +50,8 @@ def main() -> None:
         trained += [group for group in groups if group.question not in reserved]
         print(f"{source}: {len(groups):,} questions, of which {len(held_out[source]):,} are held out", flush=True)
     written, held_out["written"] = read_written(options.written, random.Random(5))
-    trained += written
+    twins, held_out["twins"] = read_twins(options.twins, random.Random(6))
+    trained += written + twins
     published = read_weights(find_model_folder())
     network = AnswerNetwork(find_model_folder())
     if options.start:

@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measuring", type=Path, nargs="*", default=[], help="texts that measure the product")
     parser.add_argument("--judged", type=Path, help='lines {"question", "answer", "is_right"}')
     parser.add_argument("--written", type=Path, nargs="*", default=[], help="questions written by hand, *.jsonl")
+    parser.add_argument(
+        "--twins", type=Path, nargs="*", default=[], help="the same about two similar passages, *.jsonl"
+    )
     parser.add_argument("--invented", type=int, default=_INVENTED, help=f"number of invented pairs, {_INVENTED:,}")
     parser.add_argument("--out", type=Path, required=True)
 

@@ -4,7 +4,8 @@ import json
 import random
 from pathlib import Path
 
-from benchmarks.training.answer_check.written_pairs import is_held_out, read_written
+from benchmarks.training.answer_check.quotable import is_held_out
+from benchmarks.training.answer_check.written_pairs import read_written
 
 DOGS = "Dogs may come along on a lead. Cats stay at home."
 PRICES = "Prices of 2025:\n\n| Boat | Price |\n| --- | --- |\n| Canoe | 12 euros |\n| Raft | 30 euros |"
