@@ -17,7 +17,7 @@ from .missing_facts.times_and_weights import may_be_hours_of_other_thing
 from .read_quotes import PROBABILITY_OF_LOGIT, read_quotes
 
 # The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
-_MIN_LOGIT = -1.75
+_MIN_LOGIT = -0.75
 # The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
 _MIN_MULTILINGUAL_LOGIT = -2.4
 # The same of both if the quotes lack something that most answers to such a question have.
