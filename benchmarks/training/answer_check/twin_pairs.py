@@ -7,15 +7,18 @@ question nor its subject tells whether a quote answers it.
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.training.answer_check.pairs import compare
 from benchmarks.training.answer_check.quotable import find_spans, is_held_out, quotable_texts, right_quote
 from benchmarks.training.multilingual_check.groups import Group
+
+Compare = Callable[[Sequence[str], Sequence[str]], NDArray[np.float32]]
 
 # A second wrong quote is one of so many more of the twin, or the most similar other one of the same passage.
 _MORE_OF_TWIN = 3
@@ -23,8 +26,15 @@ _MORE_OF_TWIN = 3
 _SHARE_SECOND_WRONG, _SHARE_OF_PASSAGE = 0.6, 0.4
 
 
-def read_twins(files: Sequence[Path], generator: random.Random) -> tuple[list[Group], list[Group]]:
+def read_twins(
+    files: Sequence[Path], generator: random.Random, compare_texts: Compare = compare
+) -> tuple[list[Group], list[Group]]:
     """Read the groups of each question: a right quote, and the most similar ones of the other passage.
+
+    Args:
+        files: The files.
+        generator: Chooses among them.
+        compare_texts: Returns how similar each question is to each text.
 
     Returns:
         The groups to train with, and those of the organisations that are held out.
@@ -35,11 +45,11 @@ def read_twins(files: Sequence[Path], generator: random.Random) -> tuple[list[Gr
         for line in file.read_text().splitlines():
             twins = json.loads(line)
             groups = held_out if is_held_out(twins["org"]) else trained
-            groups += _groups(twins, generator)
+            groups += _groups(twins, generator, compare_texts)
     return trained, held_out
 
 
-def _groups(twins: dict[str, Any], generator: random.Random) -> Iterator[Group]:
+def _groups(twins: dict[str, Any], generator: random.Random, compare_texts: Compare) -> Iterator[Group]:
     passages = zip(twins["titles"], twins["headings"], twins["texts"], strict=True)
     quotes = [
         quote
@@ -47,7 +57,7 @@ def _groups(twins: dict[str, Any], generator: random.Random) -> Iterator[Group]:
         for quote in quotable_texts(number, title=title, heading=heading, text=text, lang=twins["lang"])
     ]
     questions = twins["questions"]
-    similarities = compare([item["q"] for item in questions], [quote.text_to_read() for quote in quotes])
+    similarities = compare_texts([item["q"] for item in questions], [quote.text_to_read() for quote in quotes])
     for item, similarity in zip(questions, similarities, strict=True):
         spans = find_spans(twins["texts"][item["in"]], item["quote"])
         right = right_quote(quotes, item["in"], spans, generator)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from benchmarks.training.embedded_texts import sentence_spans
 from benchmarks.training.multilingual_questions.articles import embed_texts
 from benchmarks.training.questions import AnsweredQuestion, Text
 from rag.providers.base import Vectors
+from rag.providers.embedders.multilingual_questions import move_towards_answer
 
 # A part of a paragraph has this many characters. Longer ones are as long as a passage that is reranked.
 _PART_CHARACTERS, _LONG_CHARACTERS, _SHARE_LONG = (160, 230, 230, 260), (420, 560, 620), 0.18
@@ -22,10 +23,17 @@ _MAX_TEXTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A question, and texts with whether each answers it."""
+    """A question, and texts with whether each answers it.
+
+    Attributes:
+        question: The question.
+        texts: Each text, and whether it answers the question.
+        keeps_logits: Whether a network that is trained further learns its earlier logits of them, not who is right.
+    """
 
     question: str
     texts: list[tuple[str, bool]]
+    keeps_logits: bool = False
 
 
 def group_pairs(pairs: Iterable[Pair]) -> list[Group]:
@@ -86,6 +94,33 @@ def _part(sentences: Sequence[str], paragraph: range, row: int, similarity: Vect
             return " ".join(sentences[first:end])
         _, added = max(fitting)
         first, end = min(first, added), max(end, added + 1)
+
+
+def compare_in_any_language(questions: Sequence[str], texts: Sequence[str]) -> Vectors:
+    """Return the cosine similarity of each question (rows) and each text (columns), by the multilingual model."""
+    moved = np.stack([move_towards_answer(vector) for vector in embed_texts(questions)])
+    return moved @ embed_texts(texts).T
+
+
+def keep_logits(groups: Iterable[Group]) -> Iterator[Group]:
+    """Yield the groups as those whose logits are to stay as they are."""
+    return (replace(group, keeps_logits=True) for group in groups)
+
+
+def repeat(groups: Sequence[Group], generator: random.Random) -> Iterator[Group]:
+    """Yield all groups in random order, again and again."""
+    while True:
+        yield from generator.sample(groups, len(groups))
+
+
+def alternate(
+    streams: Mapping[str, Iterator[Group]], shares: Mapping[str, float], generator: random.Random
+) -> Iterator[Group]:
+    """Yield groups of the streams in turn at random, by these shares, without an end."""
+    names = list(streams)
+    while True:
+        (name,) = generator.choices(names, [shares[name] for name in names])
+        yield next(streams[name])
 
 
 def draw(

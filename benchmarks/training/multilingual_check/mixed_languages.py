@@ -1,6 +1,7 @@
 """English groups in which words are replaced by words of other languages."""
 
 import random
+from dataclasses import replace
 
 from benchmarks.training.multilingual_check.groups import Group
 from benchmarks.training.multilingual_check.parallel_texts import choose_language
@@ -24,4 +25,4 @@ def mix_languages(group: Group, translations: Translations, generator: random.Ra
             (replace_words(text, translations, lang, generator.choice(_SHARES_OF_TEXT), generator), is_right)
             for text, is_right in texts
         ]
-    return Group(question, texts)
+    return replace(group, question=question, texts=texts)

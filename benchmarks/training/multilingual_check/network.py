@@ -6,6 +6,7 @@ layers stay as they are, because they are alike in all languages.
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,19 @@ class CheckNetwork(nn.Module):  # type: ignore[misc]  # torch is Any without its
         self.heads = nn.ModuleList(nn.Linear(self.dimensions, 1) for _ in (_EARLY, LAYERS))
         for head in self.heads:
             nn.init.normal_(head.weight, std=0.1 / math.sqrt(self.dimensions))
+
+    def load(self, file: Path) -> None:
+        """Continue from differences that were stored before."""
+        with np.load(file) as stored:
+            arrays = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}
+        with torch.no_grad():
+            for number, layer in enumerate(self.layers):
+                if number < _FROZEN:
+                    continue
+                for name, part in layer.items():
+                    part.load(arrays, f"encoder.layer.{number}.{name.replace('_', '.')}")
+            self.heads[-1].weight.copy_(arrays["head.weight"][None])
+            self.heads[-1].bias.copy_(arrays["head.bias"])
 
     def trained_parameters(self) -> list[Any]:
         """Return the parameters of the layers that are trained."""
@@ -122,6 +136,12 @@ class _Matrix(nn.Module):  # type: ignore[misc]
         added = functional.linear(functional.linear(values, self.right.to(kind)), self.left.to(kind))
         return functional.linear(values, self._matrix, self.bias.to(kind)) + added
 
+    def load(self, arrays: Mapping[str, Any], name: str) -> None:
+        """Take what is added to weight and bias of this name."""
+        self.left.copy_(arrays[f"{name}.weight.left"])
+        self.right.copy_(arrays[f"{name}.weight.right"])
+        self.bias.copy_(self._published_bias + arrays[f"{name}.bias"])
+
     def changes(self) -> dict[str, Any]:
         """Return what is added to weight and bias."""
         return {"weight.left": self.left, "weight.right": self.right, "bias": self.bias - self._published_bias}
@@ -140,6 +160,11 @@ class _Norm(nn.Module):  # type: ignore[misc]
     def forward(self, values: Any, epsilon: float) -> Any:
         kind = values.dtype
         return functional.layer_norm(values, (len(self.bias),), self.weight.to(kind), self.bias.to(kind), epsilon)
+
+    def load(self, arrays: Mapping[str, Any], name: str) -> None:
+        """Take what is added to scale and bias of this name."""
+        for kind, value in self._published.items():
+            getattr(self, kind).copy_(value + arrays[f"{name}.{kind}"])
 
     def changes(self) -> dict[str, Any]:
         """Return what is added to scale and bias."""

@@ -5,7 +5,7 @@ import random
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.training.multilingual_check.groups import Group
+from benchmarks.training.multilingual_check.groups import Group, alternate, keep_logits, repeat
 from benchmarks.training.multilingual_check.mixed_languages import mix_languages
 from benchmarks.training.multilingual_check.parallel_texts import (
     LANGUAGES,
@@ -93,3 +93,19 @@ def test_a_group_keeps_its_labels() -> None:
     for seed in range(50):
         mixed = mix_languages(group, translations, random.Random(seed))
         assert [is_right for _, is_right in mixed.texts] == [True, False]
+
+
+def test_a_group_whose_logits_are_kept_stays_one_in_other_languages() -> None:
+    (kept,) = keep_logits([Group("What is water?", [("Water is wet.", True)])])
+    assert kept.keeps_logits
+    assert mix_languages(kept, Translations({}, {}), random.Random(1)).keeps_logits
+
+
+def test_groups_of_streams_are_drawn_by_their_shares() -> None:
+    generator = random.Random(4)
+    streams = {name: repeat([Group(f"{name} {number}", []) for number in range(3)], generator) for name in ("a", "b")}
+    drawn = [group.question for group in islice(alternate(streams, {"a": 0.9, "b": 0.1, "c": 5}, generator), 300)]
+    assert set(drawn) == {"a 0", "a 1", "a 2", "b 0", "b 1", "b 2"}
+    assert 240 < sum(question.startswith("a") for question in drawn) < 295
+    of_a = [question for question in drawn if question.startswith("a")]
+    assert all(set(of_a[start : start + 3]) == {"a 0", "a 1", "a 2"} for start in range(0, 240, 3))
