@@ -14,6 +14,7 @@ from rag.providers.entailment.answer_check import AnswerCheck
 from rag.providers.entailment.multilingual.check import MultilingualCheck
 from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.sentences.split_sentences import split_sentences
+from rag.text.sentences.unspaced_scripts import is_mostly_unspaced
 from rag.text.words import content_words, stem, stems
 
 logger = structlog.get_logger(__name__)
@@ -22,11 +23,9 @@ logger = structlog.get_logger(__name__)
 # train, about 28 organisations and of six other sets (docs/decisions/0087-answer-check.md).
 PROBABILITY_OF_LOGIT = Curve(0.74, 0.07)
 _YEAR = re.compile(rf"(?<!\d){LIKELY_YEAR}(?!\d)")
-# The model for other languages reads no more of the quotes. The one for English reads parts of them.
-_MAX_CHARACTERS = 500
-# How much of the quotes the model for English reads at once, and how many such parts, so that its time is bounded. From
-# this logit on it need not read more of them.
-_PART_CHARACTERS, _MAX_PARTS, _SURE_LOGIT = 240, 3, 0.0
+# How much of the quotes a model reads at once, with and without spaces between words, and how many such parts, so that
+# its time is bounded. From this logit on it need not read more of them.
+_PART_CHARACTERS, _UNSPACED_PART_CHARACTERS, _MAX_PARTS, _SURE_LOGIT = 240, 100, 3, 0.0
 
 
 def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: bool) -> float | None:
@@ -48,7 +47,7 @@ def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: b
         return None
     logit = -math.inf
     try:
-        for part in _by_shared_words(query, _parts(text)) if is_all_english else [text[:_MAX_CHARACTERS]]:
+        for part in _by_shared_words(query, _parts(text)):
             logit = max(logit, model.logit(query, _with_headings(query, first, part)))
             if logit >= _SURE_LOGIT:
                 break
@@ -59,14 +58,15 @@ def read_quotes(query: str, generation: PreparedGeneration, *, is_all_english: b
 
 
 def _parts(text: str) -> list[str]:
-    """Return the beginning of the quotes in parts that the model reads whole: sentences and lines, together if short.
+    """Return the beginning of the quotes in parts that a model reads whole: sentences and lines, together if short.
 
     The answer may be in the last of several sentences.
     """
+    size = _UNSPACED_PART_CHARACTERS if is_mostly_unspaced(text) else _PART_CHARACTERS
     parts = [""]
-    for line in text[: _PART_CHARACTERS * _MAX_PARTS].splitlines():
+    for line in text[: size * _MAX_PARTS].splitlines():
         for sentence in split_sentences(line):
-            if parts[-1] and len(parts[-1]) + len(sentence) > _PART_CHARACTERS:
+            if parts[-1] and len(parts[-1]) + len(sentence) > size:
                 parts.append("")
             parts[-1] = f"{parts[-1]} {sentence}".strip()
     return parts[:_MAX_PARTS]

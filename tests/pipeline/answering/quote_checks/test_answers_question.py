@@ -11,6 +11,7 @@ from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.answering.quote_checks.answers_question import Judgement, judge_quotes
 from rag.providers import provider_factory
 from rag.providers.entailment.answer_check import AnswerCheck
+from rag.providers.entailment.multilingual.check import MultilingualCheck
 from tests.support.passages import passage
 
 MARIMBA = "The marimba is lent by Ms Novak, who is in the office on Tuesdays."
@@ -71,14 +72,14 @@ def test_what_says_something_else_is_not_shown(question: str, text: str) -> None
 
 
 class FindingBikes:
-    """Judges that a text answers if it has bikes, and remembers what it read."""
+    """Judges that a text answers if it has bikes, in any language, and remembers what it read."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def logit(self, question: str, text: str) -> float:
         self.texts.append(text)
-        return 1.0 if "bike" in text else -9.0
+        return 1.0 if any(word in text for word in ("bike", "Rad", "自行车")) else -9.0
 
 
 LOCKER = "What fits a locker?"
@@ -100,6 +101,34 @@ def test_long_quotes_are_read_in_parts(
     assert judge_quotes(LOCKER, generation_of(quoted), 0.6).is_answer == is_shown
     assert len(model.texts) == count, "time is bounded"
     assert all(text.startswith("Lockers\n") and text.endswith(".") for text in model.texts), "below the heading"
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "before", "answer"),
+    [
+        (
+            "Was passt in ein Schließfach?",
+            "de",
+            "Die Halle hat Bänke an der Wand und Öfen. ",
+            "Ein Schließfach fasst ein Rad.",
+        ),
+        ("储物柜能放什么?", "zh", "大厅里有长椅和一个火炉，墙边放着鞋架。", "每个储物柜能放一辆自行车。"),
+    ],
+)
+def test_long_quotes_in_other_languages_are_read_in_parts(
+    question: str, lang: str, before: str, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a model reads at once has fewer characters in a script without spaces."""
+    model, reader = FindingBikes(), MultilingualCheck(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
+    monkeypatch.setattr(provider_factory, "multilingual_check", lambda: model)
+    quoted = before * 5 + answer + before * 8
+    first = extract_quotes(question, [passage(quoted, lang=lang)])[0]
+    generation = PreparedGeneration(
+        EXTRACTIVE_MODEL, iter(()), quotes=first.citations, quoted_text=quoted, first_quote=first
+    )
+    assert judge_quotes(question, generation, 0.6).is_answer
+    for text in model.texts:
+        assert reader.logit(question, text) != reader.logit(question, text[:-12]), "to its end"
 
 
 @pytest.mark.parametrize("before", [0, 14])
