@@ -147,7 +147,9 @@ def _generate_answer(
     judgement = Judgement()
     if generation.quotes is not None:
         has_facts = has_required_facts(question.text, generation, grounding.gaps)
-        judgement = judge_quotes(question.text, generation, grounding.score) if has_facts else Judgement(False)
+        # A clause that was searched for in place of the question is judged without the story around it.
+        judged = searched[0].text if len(searched) == 1 else question.text
+        judgement = judge_quotes(judged, generation, grounding.score) if has_facts else Judgement(False)
     if not judgement.is_answer:
         answer = decline_without_facts(question.text, context, grounding, options)
         yield answer.text
