@@ -19,7 +19,7 @@ from .read_quotes import PROBABILITY_OF_LOGIT, read_quotes
 # The logit below which quotes are not shown as an answer (docs/decisions/0087-answer-check.md).
 _MIN_LOGIT = -0.75
 # The same of the model for other languages (docs/decisions/0089-multilingual-check.md).
-_MIN_MULTILINGUAL_LOGIT = -1.25
+_MIN_MULTILINGUAL_LOGIT = -0.5
 # The same of both if the quotes lack something that most answers to such a question have.
 _MIN_LOGIT_WITHOUT_FACT = 0
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.

@@ -245,7 +245,7 @@ def test_the_multilingual_model_judges_only_what_the_english_one_cannot(monkeypa
     assert not is_answer(WEIGHT, "Die Marimba wiegt 70 kg.", lang="de")
 
 
-@pytest.mark.parametrize(("logit", "is_shown"), [(-1.2, True), (-1.3, False)])
+@pytest.mark.parametrize(("logit", "is_shown"), [(-0.4, True), (-0.6, False)])
 def test_quotes_in_other_languages_have_a_limit_of_their_own(
     logit: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +253,7 @@ def test_quotes_in_other_languages_have_a_limit_of_their_own(
     monkeypatch.setattr(provider_factory, "answer_check", Doubting)
     monkeypatch.setattr(provider_factory, "multilingual_check", Doubting)
     assert is_answer(GERMAN_WEIGHT, "Die Marimba wiegt 70 kg.", lang="de") == is_shown
-    assert not is_answer(WEIGHT, "The marimba weighs 70 kg."), "the limit for English is higher"
+    assert is_answer(WEIGHT, "The marimba weighs 70 kg."), "the limit for English is lower"
 
 
 def test_quotes_with_high_probability_are_not_judged() -> None:
