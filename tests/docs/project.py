@@ -42,8 +42,12 @@ def files() -> tuple[Path, ...]:
 
 @functools.cache
 def pages() -> tuple[Text, ...]:
-    """Every Markdown page."""
-    return tuple(Text(file, 1, (ROOT / file).read_text()) for file in files() if file.suffix == ".md")
+    """Every Markdown page, without the documents of evaluation sets, which are not about this project."""
+    return tuple(
+        Text(file, 1, (ROOT / file).read_text())
+        for file in files()
+        if file.suffix == ".md" and not (file.parts[0] == "benchmarks" and "documents" in file.parts)
+    )
 
 
 def python_files(*packages: str) -> Iterator[Path]:
