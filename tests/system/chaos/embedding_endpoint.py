@@ -18,7 +18,7 @@ class Endpoint(ProviderServer):
         self._word = ""
         self._opened = threading.Event()
         self._reached = threading.Event()
-        self.latency = 0.0  # seconds
+        self.latency, self.seconds_per_text = 0.0, 0.0
         self.answered_batch_sizes: list[int] = []  # texts of each answered request since the last `hold`
 
     def hold(self, word: str) -> None:
@@ -42,7 +42,7 @@ class Endpoint(ProviderServer):
         if self._word and any(self._word in text for text in texts):
             self._reached.set()
             self._opened.wait(25)
-        time.sleep(self.latency)
+        time.sleep(self.latency + self.seconds_per_text * len(texts))
         self.answered_batch_sizes.append(len(texts))
         return super().answer(path, body)
 
