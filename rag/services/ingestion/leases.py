@@ -216,7 +216,7 @@ def _set_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.dateti
 
 def give_back(documents: Sequence[IngestionDocument]) -> None:
     """Put claimed documents that this process has not begun back into the queue. That was no attempt."""
-    leased = _held({document.pk: document.lease for document in documents})
+    leased = _leased_documents({document.pk: document.lease for document in documents})
     update_in_order(leased, attempts=F("attempts") - 1, **_QUEUED)
 
 
@@ -244,7 +244,7 @@ class LeaseKeeper:
         with self._lock:
             leases = dict(self._leases)
         if leases:
-            update_in_order(_held(leases), due_at=_lease_expiry())
+            update_in_order(_leased_documents(leases), due_at=_lease_expiry())
 
     @contextlib.contextmanager
     def hold_to_write(self, documents: Sequence[IngestionDocument]) -> Iterator[None]:
@@ -279,8 +279,8 @@ class LeaseKeeper:
             return
         try:
             with transaction.atomic():
-                update_in_order(_held(counted), attempts=F("attempts") - 1)
-                number = update_in_order(_held(unwritten), **_QUEUED, chunk_count=0)
+                update_in_order(_leased_documents(counted), attempts=F("attempts") - 1)
+                number = update_in_order(_leased_documents(unwritten), **_QUEUED, chunk_count=0)
                 if number:
                     notify_workers(number)
         except DatabaseError:
@@ -290,7 +290,7 @@ class LeaseKeeper:
             raise
 
 
-def _held(leases: Mapping[uuid.UUID, uuid.UUID | None]) -> QuerySet[IngestionDocument]:
+def _leased_documents(leases: Mapping[uuid.UUID, uuid.UUID | None]) -> QuerySet[IngestionDocument]:
     """Return the documents that are still held under these leases."""
     return IngestionDocument.objects.filter(pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING)
 
@@ -341,8 +341,8 @@ def _lease_duration() -> datetime.timedelta:
 
 def set_stage_if_leased(documents: Sequence[IngestionDocument], stage: str) -> None:
     """Store the stage of the documents, except those that this process no longer holds."""
-    leased = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={document.lease for document in documents})
-    update_in_order(leased.filter(pk__in=[document.pk for document in documents]), stage=stage)
+    leased = _leased_documents({document.pk: document.lease for document in documents})
+    update_in_order(leased, stage=stage)
 
 
 def update_if_leased(document: IngestionDocument, **values: object) -> None:
