@@ -19,7 +19,8 @@ from ragsite.observability import tracing
 from .providers import load_before_fork
 from .services import idempotency
 from .services.evaluation import requested_measurements
-from .services.ingestion import document_processing, recovery_sweep
+from .services.ingestion import document_processing
+from .services.ingestion.queue import recovery_sweep
 from .services.ingestion.sync import background as sync_background
 from .services.ingestion.sync import delete_old_runs
 from .services.maintenance import usage_counters

@@ -17,7 +17,8 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import index, parse_chunk_embed
-from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, synchronous_ingestion
+from rag.services.ingestion import batch_indexing, build_submissions, document_processing, synchronous_ingestion
+from rag.services.ingestion.queue import leases
 from rag.services.ingestion.stage_timings import StageTimings
 from rag.services.maintenance.indexes import apply_index_changes
 from rag.types import IndexOutcome, Submission

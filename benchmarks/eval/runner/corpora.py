@@ -20,7 +20,8 @@ from orgs.models import Organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.providers import provider_factory
-from rag.services.ingestion import build_submissions, document_processing, recovery_sweep
+from rag.services.ingestion import build_submissions, document_processing
+from rag.services.ingestion.queue import recovery_sweep
 from rag.services.jobs import close_and_cancel, job_lookup
 from rag.services.jobs.create_job import create_job
 from rag.services.sources import deletion, purge

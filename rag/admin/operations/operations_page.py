@@ -20,7 +20,7 @@ from accounts.sign_in.admin_site import Site
 from rag.admin.jobs.job_admin_base import CONDITION_ADVICE, STATE_LABELS
 from rag.models import Condition
 from rag.pages.rendering.operations_template_filters import stage_position
-from rag.services.ingestion import embedding_outages
+from rag.services.ingestion.queue import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
 from rag.services.operations.measurements import measurement_summaries
 from rag.services.operations.problems import Level, find_problems

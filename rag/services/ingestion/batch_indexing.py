@@ -15,9 +15,10 @@ from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 from rag.services.operations import workers
 
-from . import document_outcomes, embedding_outages
-from .leases import LeaseEnded, LeaseKeeper, set_stage_if_leased, update_if_leased
+from . import document_outcomes
 from .parsing_warnings import describe_unread_pages
+from .queue import embedding_outages
+from .queue.leases import LeaseEnded, LeaseKeeper, set_stage_if_leased, update_if_leased
 from .stage_timings import StageTimings
 
 logger = structlog.get_logger(__name__)

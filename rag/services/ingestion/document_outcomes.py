@@ -20,9 +20,9 @@ from rag.services.operations.measurements import measured_documents
 from rag.types import IndexOutcome
 from ragsite.postgres.models import database_now
 
-from . import embedding_outages
-from .leases import LeaseEnded, update_if_leased
 from .parsing_warnings import PAGES_NOT_READ
+from .queue import embedding_outages
+from .queue.leases import LeaseEnded, update_if_leased
 
 State = IngestionDocument.State
 

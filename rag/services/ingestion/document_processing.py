@@ -15,9 +15,10 @@ from rag.services.operations import workers
 from rag.services.operations.measurements import measured_documents
 from ragsite.postgres.locks import update_in_order
 
-from . import batch_indexing, document_outcomes, embedding_outages, leases
+from . import batch_indexing, document_outcomes
 from .build_submissions import chunking_options_of, submission_of
-from .leases import LeaseKeeper
+from .queue import embedding_outages, leases
+from .queue.leases import LeaseKeeper
 from .stage_timings import StageTimings
 
 Stage, Status = IngestionDocument.Stage, IngestionJob.Status

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import leases, recovery_sweep
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import database_now, new_revision, new_revisions

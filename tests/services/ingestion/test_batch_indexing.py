@@ -8,7 +8,8 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import ChunkTerms
 from rag.providers.stores.binary_copy import MAX_INSERTED_ROWS
-from rag.services.ingestion import build_submissions, document_processing, leases
+from rag.services.ingestion import build_submissions, document_processing
+from rag.services.ingestion.queue import leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission

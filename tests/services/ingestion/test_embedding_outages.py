@@ -9,14 +9,8 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import provider_factory
-from rag.services.ingestion import (
-    build_submissions,
-    document_outcomes,
-    document_processing,
-    embedding_outages,
-    leases,
-    recovery_sweep,
-)
+from rag.services.ingestion import build_submissions, document_outcomes, document_processing
+from rag.services.ingestion.queue import embedding_outages, leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue

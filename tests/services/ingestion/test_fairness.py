@@ -15,7 +15,8 @@ from django.utils import timezone
 from rag import task_queue
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.providers import provider_factory
-from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, recovery_sweep
+from rag.services.ingestion import batch_indexing, build_submissions, document_processing
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.services.operations import workers
 from rag.types import Submission

@@ -21,7 +21,7 @@ from rag.models import (
     ScheduledTaskRun,
     WorkerHeartbeat,
 )
-from rag.services.ingestion import leases, recovery_sweep
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import measurement_summaries
 from rag.services.sources import deletion

@@ -6,7 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
-from rag.services.ingestion import document_processing, leases
+from rag.services.ingestion import document_processing
+from rag.services.ingestion.queue import leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.types import ChunkingOptions
 from tests.support.factories import World, process_queue

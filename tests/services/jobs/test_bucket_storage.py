@@ -9,7 +9,7 @@ from rag.errors import DocumentTooLarge, StorageFailed
 from rag.models import IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.ingestion import embedding_outages
+from rag.services.ingestion.queue import embedding_outages
 from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import original_files
 from ragsite.settings.rag.files import bucket_storage

@@ -8,7 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
-from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
+from rag.services.ingestion import build_submissions, document_processing
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.ragsite.observability.test_metrics import read

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection, transaction
 
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import build_submissions, document_outcomes, document_processing, leases
+from rag.services.ingestion import build_submissions, document_outcomes, document_processing
+from rag.services.ingestion.queue import leases
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs.create_job import create_job
 from rag.types import IndexOutcome, Submission

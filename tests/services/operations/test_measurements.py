@@ -17,13 +17,8 @@ from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
 from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
-from rag.services.ingestion import (
-    build_submissions,
-    document_outcomes,
-    document_processing,
-    leases,
-    recovery_sweep,
-)
+from rag.services.ingestion import build_submissions, document_outcomes, document_processing
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.services.operations import workers
 from rag.services.operations.measurements import measurement_summaries, recording

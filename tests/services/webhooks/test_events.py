@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
-from rag.services.ingestion import build_submissions, document_outcomes, recovery_sweep
+from rag.services.ingestion import build_submissions, document_outcomes
+from rag.services.ingestion.queue import recovery_sweep
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs.create_job import create_job
 from rag.services.webhooks import events, quota_events

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion import leases, recovery_sweep
+from rag.services.ingestion.queue import leases, recovery_sweep
 from rag.services.jobs import close_and_cancel
 from ragsite.postgres import identity
 from tests.support import factories

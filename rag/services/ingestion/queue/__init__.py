@@ -1,0 +1,1 @@
+"""Which documents of jobs are processed next, who holds them, and when they wait or are tried again."""
