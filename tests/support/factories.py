@@ -18,7 +18,7 @@ from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.ingestion import batch_indexing, build_submissions, document_processing, synchronous_ingestion
-from rag.services.ingestion.queue import leases
+from rag.services.ingestion.queue import claims
 from rag.services.ingestion.stage_timings import StageTimings
 from rag.services.maintenance.indexes import apply_index_changes
 from rag.types import IndexOutcome, Submission
@@ -131,7 +131,7 @@ def claim_document(document_id: uuid.UUID) -> IngestionDocument | None:
     other_documents = IngestionDocument.objects.filter(pk__in=other_ids)
     other_documents.update(due_at=timezone.now() + datetime.timedelta(hours=1))
     try:
-        return next(iter(leases.claim_next(1)), None)
+        return next(iter(claims.claim_next(1)), None)
     finally:
         other_documents.update(due_at=None)
 
@@ -146,7 +146,7 @@ def process_documents(*, ids: Sequence[uuid.UUID]) -> None:
 def process_queue(at_once: int = 8) -> int:
     """Claim and process documents until none can be claimed; return how many were claimed."""
     claimed = 0
-    while rows := leases.claim_next(at_once):
+    while rows := claims.claim_next(at_once):
         document_processing.process_documents(rows)
         claimed += len(rows)
     return claimed

@@ -17,7 +17,7 @@ from ragsite.postgres.locks import update_in_order
 
 from . import batch_indexing, document_outcomes
 from .build_submissions import chunking_options_of, submission_of
-from .queue import embedding_outages, leases
+from .queue import claims, embedding_outages, leases
 from .queue.leases import LeaseKeeper
 from .stage_timings import StageTimings
 
@@ -32,7 +32,7 @@ _PAUSE_SECONDS, _MAX_OVERLOOKED = 10.0, 8
 def process_next(*, count: int) -> None:
     """Claim and process `count` documents, or fewer if no more can be claimed.
 
-    Each claim takes documents of one source; leases.claim_next chooses the source. The last claim may exceed `count` by
+    Each claim takes documents of one source; claims.claim_next chooses the source. The last claim may exceed `count` by
     half, because a claim of the few that remain would cost as much as a large one. A worker that is asked to stop
     leaves the others to another worker.
     """
@@ -40,7 +40,7 @@ def process_next(*, count: int) -> None:
     try:
         while remaining > 0:
             workers.check_stop()
-            if not (documents := leases.claim_next(max(remaining, count // 2))):
+            if not (documents := claims.claim_next(max(remaining, count // 2))):
                 break
             remaining -= process_documents(documents)
     except workers.WorkerStops:
@@ -59,7 +59,7 @@ class _Pauses:
     def __call__(self) -> None:
         if time.monotonic() < self._next_at:
             return
-        if documents := leases.claim_next(_MAX_OVERLOOKED, only_overlooked=True):
+        if documents := claims.claim_next(_MAX_OVERLOOKED, only_overlooked=True):
             process_documents(documents, pause=_no_pause)
         self._next_at = time.monotonic() + _PAUSE_SECONDS
 

@@ -14,7 +14,7 @@ def notify_workers(count: int) -> None:
     """Send messages for waiting documents, once the transaction is committed.
 
     A message carries a number and no ids: the worker decides which documents, and how many at a time, it claims
-    (leases.claim_next). The numbers add up to at least twice the documents, so that no worker ends while others still
+    (claims.claim_next). The numbers add up to at least twice the documents, so that no worker ends while others still
     have many. What comes too late finds nothing to do.
 
     Args:

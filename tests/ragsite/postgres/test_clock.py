@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion.queue import leases, recovery_sweep
+from rag.services.ingestion.queue import claims, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import database_now, new_revision, new_revisions
@@ -45,7 +45,7 @@ def test_a_lease_of_a_host_with_another_clock_lasts(
 ) -> None:
     submit(world, world.source(), "Zebras.")
     on_a_host(difference)
-    claimed = leases.claim_next(10)
+    claimed = claims.claim_next(10)
     assert len(claimed) == 2
     on_a_host(-difference)
     recovery_sweep.sweep()

@@ -9,7 +9,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDoc
 from rag.models.content.pgvector_tables import ChunkTerms
 from rag.providers.stores.binary_copy import MAX_INSERTED_ROWS
 from rag.services.ingestion import build_submissions, document_processing
-from rag.services.ingestion.queue import leases
+from rag.services.ingestion.queue import claims
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
@@ -75,7 +75,7 @@ def test_a_cancelled_document_does_not_fail_the_batch(world: World) -> None:
     source = world.source()
     cancelled = submit(world, source, {"a": "Alpha.", "b": "Beta."})
     active = submit(world, source, {"c": "Gamma.", "d": "Delta."})
-    rows = leases.claim_next(8)
+    rows = claims.claim_next(8)
     assert len(rows) == 4
     cancel_job(Caller(world.users["owner"]), cancelled.pk)
     document_processing.process_documents(rows)

@@ -10,7 +10,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import provider_factory
 from rag.services.ingestion import build_submissions, document_outcomes, document_processing
-from rag.services.ingestion.queue import embedding_outages, leases, recovery_sweep
+from rag.services.ingestion.queue import claims, embedding_outages, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue
@@ -103,7 +103,7 @@ def test_documents_wait_about_an_hour_for_a_model() -> None:
 def test_retry_after_is_respected(world: World, model_provider: ProviderServer, status: int) -> None:
     job = queue(world, model_provider, 2)
     model_provider.fail(status, Retry_After="600")
-    (row, _) = leases.claim_next(2)
+    (row, _) = claims.claim_next(2)
     document_processing.process_documents([row])
     row = job.documents.get(index=0)
     in_9_minutes = timezone.now() + datetime.timedelta(minutes=9)
@@ -128,7 +128,7 @@ def test_a_wrong_key_fails_without_retries(world: World, model_provider: Provide
 def test_documents_of_other_models_are_processed_during_an_outage(world: World, model_provider: ProviderServer) -> None:
     queue(world, model_provider, 3)
     model_provider.fail(503)
-    (row, *_) = leases.claim_next(1)
+    (row, *_) = claims.claim_next(1)
     document_processing.process_documents([row])
     local = create_job(
         source=world.source("local"),
@@ -143,30 +143,30 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
 def test_a_single_document_probes_the_model_and_the_others_follow(world: World, model_provider: ProviderServer) -> None:
     queue(world, model_provider, 10)
     model_provider.fail(503)
-    (row,) = leases.claim_next(1)
+    (row,) = claims.claim_next(1)
     document_processing.process_documents([row])
     time_passes()
-    (probe,) = leases.claim_next(8)
-    assert leases.claim_next(8) == []
+    (probe,) = claims.claim_next(8)
+    assert claims.claim_next(8) == []
     document_processing.process_documents([probe])
-    assert len(leases.claim_next(8)) == 8
+    assert len(claims.claim_next(8)) == 8
 
 
 def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, model_provider: ProviderServer) -> None:
     queue(world, model_provider, 3)
     model_provider.fail(503)
-    (row,) = leases.claim_next(1)
+    (row,) = claims.claim_next(1)
     document_processing.process_documents([row])
     time_passes()
-    (probe,) = leases.claim_next(8)
+    (probe,) = claims.claim_next(8)
     document_outcomes.record_failure(probe, "PARSE_ERROR", "It is empty.")
-    (other,) = leases.claim_next(8)
+    (other,) = claims.claim_next(8)
     assert other.pk != probe.pk
 
 
 def test_simultaneous_failures_count_as_one(world: World, model_provider: ProviderServer) -> None:
     queue(world, model_provider, 5)
-    rows = leases.claim_next(5)
+    rows = claims.claim_next(5)
     for row in rows:
         document_outcomes.record_error(row, EmbeddingFailed("It cannot be reached."))
     outage = ModelOutage.objects.get()
@@ -179,7 +179,7 @@ def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_e
 ) -> None:
     waiting = queue(world, model_provider, 30)
     model_provider.fail(503)
-    (row,) = leases.claim_next(1)
+    (row,) = claims.claim_next(1)
     document_processing.process_documents([row])
     later = queue(world, model_provider, 2)
     long_ago = timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
@@ -197,7 +197,7 @@ def test_an_outage_without_recent_tries_is_deleted(world: World, model_provider:
     """Otherwise documents that are sent weeks later would fail without a try."""
     queue(world, model_provider, 2)
     model_provider.fail(503)
-    document_processing.process_documents(leases.claim_next(1))
+    document_processing.process_documents(claims.claim_next(1))
     ModelOutage.objects.update(
         until=timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
     )

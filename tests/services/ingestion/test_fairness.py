@@ -16,7 +16,7 @@ from rag import task_queue
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.providers import provider_factory
 from rag.services.ingestion import batch_indexing, build_submissions, document_processing
-from rag.services.ingestion.queue import leases, recovery_sweep
+from rag.services.ingestion.queue import claims, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.services.operations import workers
 from rag.types import Submission
@@ -50,9 +50,9 @@ def mark_done(rows: list[IngestionDocument]) -> None:
 def test_a_large_job_does_not_delay_a_single_document_of_another_organisation(world: World) -> None:
     large, small = two_tenants(world)
     queue(world, large, 200)
-    assert {row.source_id for row in leases.claim_next(8)} == {large.pk}
+    assert {row.source_id for row in claims.claim_next(8)} == {large.pk}
     queue(world, small, 1)
-    (only,) = leases.claim_next(8)
+    (only,) = claims.claim_next(8)
     assert only.source_id == small.pk
 
 
@@ -62,7 +62,7 @@ def test_a_single_worker_alternates_between_organisations(world: World) -> None:
     queue(world, large, 40)
     queue(world, small, 40)
     served = []
-    while rows := leases.claim_next(4):
+    while rows := claims.claim_next(4):
         served.append(rows[0].source_id)
         mark_done(rows)
     assert len(served) == 20
@@ -72,9 +72,9 @@ def test_a_single_worker_alternates_between_organisations(world: World) -> None:
 def test_the_organisation_with_fewer_running_documents_comes_first(world: World) -> None:
     large, small = two_tenants(world)
     queue(world, large, 100)
-    leases.claim_next(8)
+    claims.claim_next(8)
     queue(world, small, 100)
-    share = Counter(leases.claim_next(4)[0].source_id for _ in range(6))
+    share = Counter(claims.claim_next(4)[0].source_id for _ in range(6))
     assert share == {small.pk: 4, large.pk: 2}, "8 + 8 against 16"
 
 
@@ -82,11 +82,11 @@ def test_a_claim_is_of_one_source_in_the_order_of_submission(world: World) -> No
     queue(world, world.source("a"), 3)
     queue(world, world.source("b"), 3)
     for _ in range(2):
-        rows = leases.claim_next(8)
+        rows = claims.claim_next(8)
         assert [row.index for row in rows] == [0, 1, 2]
         assert len({row.job_id for row in rows}) == 1
         assert all(row.state == State.RUNNING and row.lease and row.attempts == 1 and row.claimed_at for row in rows)
-    assert leases.claim_next(8) == []
+    assert claims.claim_next(8) == []
 
 
 @pytest.mark.parametrize(("provider", "count"), [("local", 6), ("openai", 24)])
@@ -96,23 +96,23 @@ def test_a_claim_of_long_documents_is_larger_if_a_remote_model_embeds_them(
     """A local model needs many times as long for them, and other organisations wait for the end of a claim."""
     model = EmbeddingModel.objects.create(name=provider, provider=provider, dimensions=384)
     queue(world, world.source(embedding_model=model), 30, text="Zebras sleep. " * 1_500)
-    assert len(leases.claim_next(32)) == count
+    assert len(claims.claim_next(32)) == count
 
 
 def test_claims_become_smaller_towards_the_end_so_that_workers_end_together(world: World) -> None:
     queue(world, world.source(), 120, text="Zebras sleep. " * 50)
     workers.Reporter(name="one@host", queues=["ingestion"], slots=2, list_running=list).beat()
     workers.Reporter(name="two@host", queues=["maintenance"], slots=8, list_running=list).beat()
-    claims = list(iter(lambda: len(leases.claim_next(64)), 0))
-    assert claims[:4] == [40, 27, 18, 12]
-    assert claims == sorted(claims, reverse=True)
-    assert claims[-2] == 3, "fewer than 2 KB are not worth a claim"
+    sizes = list(iter(lambda: len(claims.claim_next(64)), 0))
+    assert sizes[:4] == [40, 27, 18, 12]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-2] == 3, "fewer than 2 KB are not worth a claim"
 
 
 def test_one_worker_claims_as_many_as_it_may(world: World) -> None:
     queue(world, world.source(), 80, text="Zebras sleep. " * 50)
     workers.Reporter(name="one@host", queues=["ingestion"], slots=1, list_running=list).beat()
-    assert len(leases.claim_next(64)) == 64
+    assert len(claims.claim_next(64)) == 64
 
 
 def test_many_workers_get_documents_of_a_small_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +137,9 @@ def test_postponed_and_ended_documents_are_not_claimed(world: World) -> None:
     IngestionDocument.objects.filter(pk=postponed.pk).update(due_at=postponed.queued_at)
     IngestionDocument.objects.filter(pk=cancelled.pk).update(state=State.CANCELLED)
     IngestionDocument.objects.filter(pk=failed.pk).update(state=State.FAILED)
-    assert [row.pk for row in leases.claim_next(8)] == [free.pk]
+    assert [row.pk for row in claims.claim_next(8)] == [free.pk]
     recovery_sweep.sweep()
-    assert [row.pk for row in leases.claim_next(8)] == [postponed.pk]
+    assert [row.pk for row in claims.claim_next(8)] == [postponed.pk]
 
 
 def test_no_document_is_claimed_twice(live_world: World) -> None:
@@ -152,7 +152,7 @@ def test_no_document_is_claimed_twice(live_world: World) -> None:
     def claim_all() -> None:
         try:
             ready.wait()
-            while rows := leases.claim_next(3):
+            while rows := claims.claim_next(3):
                 claimed.extend(rows)
         finally:
             connection.close()
@@ -162,7 +162,7 @@ def test_no_document_is_claimed_twice(live_world: World) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    claimed += leases.claim_next(200) + leases.claim_next(200)  # rows that other threads had locked at the last claim
+    claimed += claims.claim_next(200) + claims.claim_next(200)  # rows that other threads had locked at the last claim
     assert len(claimed) == 200
     assert len({row.pk for row in claimed}) == 200
     stored_leases = dict(IngestionDocument.objects.values_list("pk", "lease"))
@@ -175,7 +175,7 @@ def test_a_document_that_kills_its_worker_fails_no_other(world: World, settings:
     queue(world, source, 200)
     poison = IngestionDocument.objects.order_by("pk")[3]
     for _ in range(40):
-        rows = leases.claim_next(8)
+        rows = claims.claim_next(8)
         if not rows:
             break
         if poison.pk in [row.pk for row in rows]:  # its worker dies
@@ -192,7 +192,7 @@ def test_slow_documents_of_one_claim_do_not_keep_others_waiting(world: World, mo
     large, small = two_tenants(world)
     queue(world, large, 3)
     monkeypatch.setattr(document_processing, "_MAX_SECONDS_PER_CLAIM", -1.0)
-    assert document_processing.process_documents(leases.claim_next(3)) == 1
+    assert document_processing.process_documents(claims.claim_next(3)) == 1
     rows = IngestionDocument.objects.filter(source=large).order_by("state", "pk")
     assert list(rows.values_list("state", "attempts", "lease", "stage")) == [
         (State.DONE, 1, ANY, ""),
@@ -200,7 +200,7 @@ def test_slow_documents_of_one_claim_do_not_keep_others_waiting(world: World, mo
         (State.QUEUED, 0, None, ""),
     ]
     queue(world, small, 1)
-    assert [row.source_id for row in leases.claim_next(1)] == [small.pk]
+    assert [row.source_id for row in claims.claim_next(1)] == [small.pk]
     document_processing.process_next(count=2)
     assert Counter(rows.values_list("state", flat=True)) == {State.DONE: 3}, "those that were given back do not count"
 
@@ -209,9 +209,9 @@ def test_a_long_document_does_not_keep_others_waiting(world: World, monkeypatch:
     """Twenty megabytes took a worker half an hour, and a document for each worker kept all other organisations out."""
     large, small = two_tenants(world)
     queue(world, large, 1, text=LONG)
-    (long_document,) = leases.claim_next(1)
+    (long_document,) = claims.claim_next(1)
     monkeypatch.setattr(document_processing, "_PAUSE_SECONDS", -1.0)
-    monkeypatch.setattr(leases, "_MAX_BYTES_PER_CLAIM", 1_000)
+    monkeypatch.setattr(claims, "_MAX_BYTES_PER_CLAIM", 1_000)
     monkeypatch.setattr(type(provider_factory.local_embedder()), "batch_size", 1)
     finished: list[str] = []
     write_batch = batch_indexing.write_batch
@@ -232,6 +232,6 @@ def test_no_document_goes_before_a_long_one_if_its_organisation_is_served(world:
     large, small = two_tenants(world)
     queue(world, large, 1)
     queue(world, small, 2)
-    assert {row.source_id for _ in range(2) for row in leases.claim_next(1)} == {large.pk, small.pk}
-    assert leases.claim_next(1, only_overlooked=True) == []
-    assert len(leases.claim_next(1)) == 1
+    assert {row.source_id for _ in range(2) for row in claims.claim_next(1)} == {large.pk, small.pk}
+    assert claims.claim_next(1, only_overlooked=True) == []
+    assert len(claims.claim_next(1)) == 1

@@ -7,7 +7,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from rag.services.ingestion import document_processing
-from rag.services.ingestion.queue import leases
+from rag.services.ingestion.queue import claims
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.types import ChunkingOptions
 from tests.support.factories import World, process_queue
@@ -67,7 +67,7 @@ def test_a_cancelled_document_does_not_keep_the_others_from_being_finished(world
     process_queue()
     cancelled = submit(world, source, {"a": TEXTS["a"]}, tags=("new",))
     active = submit(world, source, {"b": TEXTS["b"], "c": "Delta."}, tags=("new",))
-    rows = leases.claim_next(8)
+    rows = claims.claim_next(8)
     assert len(rows) == 3
     cancel_job(Caller(world.users["owner"]), cancelled.pk)
     document_processing.process_documents(rows)

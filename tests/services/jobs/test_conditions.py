@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.services.ingestion import build_submissions, document_processing
-from rag.services.ingestion.queue import leases, recovery_sweep
+from rag.services.ingestion.queue import claims, recovery_sweep
 from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.ragsite.observability.test_metrics import read
@@ -35,7 +35,7 @@ def reload(row: IngestionDocument) -> Any:
 
 def test_queued_then_running_then_done(row: IngestionDocument) -> None:
     assert reload(row).condition == "queued"
-    (running,) = leases.claim_next(1)
+    (running,) = claims.claim_next(1)
     assert reload(row).condition == "running"
     document_processing.process_documents([running])
     assert reload(row).condition == ""
@@ -52,7 +52,7 @@ def test_a_document_is_starved_while_no_worker_claims_anything(row: IngestionDoc
 
 
 def test_no_document_is_starved_while_a_worker_processes_a_long_one(world: World, row: IngestionDocument) -> None:
-    (running,) = leases.claim_next(1)
+    (running,) = claims.claim_next(1)
     IngestionFairness.objects.update(served_at=timezone.now() + AN_HOUR_AGO)
     other = IngestionDocument.objects.create(
         job=running.job,
@@ -69,7 +69,7 @@ def test_no_document_is_starved_while_a_worker_processes_a_long_one(world: World
 
 
 def test_the_sweep_requeues_a_lost_document(row: IngestionDocument) -> None:
-    leases.claim_next(1)
+    claims.claim_next(1)
     IngestionDocument.objects.update(due_at=timezone.now() + AN_HOUR_AGO)
     assert reload(row).condition == "lost"
     recovery_sweep.sweep()

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from rag.models import IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes, document_processing
-from rag.services.ingestion.queue import leases
+from rag.services.ingestion.queue import claims, leases
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs.create_job import create_job
 from rag.types import IndexOutcome, Submission
@@ -27,7 +27,7 @@ def submit_jobs(world: World, *, jobs: int, documents: int) -> list[IngestionDoc
             options=build_submissions.default_chunking_options(),
             actor=world.users["editor"],
         )
-    claimed = leases.claim_next(8)
+    claimed = claims.claim_next(8)
     IngestionJob.objects.filter(pk=claimed[0].job_id).update(chunk_size=300)
     IngestionDocument.objects.filter(pk=claimed[0].pk).update(outages=1)
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion.queue import leases, recovery_sweep
+from rag.services.ingestion.queue import claims, leases, recovery_sweep
 from rag.services.jobs import close_and_cancel
 from ragsite.postgres import identity
 from tests.support import factories
@@ -175,10 +175,10 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live
     editor = api("editor")
     job = create_job(editor, live_world, 1)
     copy_document(9_999)
-    (claimed,) = leases.claim_next(1)
+    (claimed,) = claims.claim_next(1)
     cancelled = cancel(editor, job).body
     assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
-    assert leases.claim_next(8) == []
+    assert claims.claim_next(8) == []
     with pytest.raises(leases.LeaseEnded):
         process_claimed(claimed)
     assert not chunks()
