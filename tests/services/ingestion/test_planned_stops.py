@@ -114,6 +114,23 @@ def test_a_stop_is_no_attempt_and_a_crash_is_one(
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
 
 
+def test_the_documents_of_a_worker_that_loses_redis_are_given_back(
+    live_world: World, worker: Worker, model_provider: ProviderServer, eventually: Eventually
+) -> None:
+    """Celery ends the processes whose task it could not acknowledge any more. That is no attempt, either."""
+    source = remote_source(live_world, model_provider)
+    model_provider.stall.clear()
+    job = submit(live_world, source, "a")
+    worker.start()
+    eventually(lambda: len(model_provider.requests) == 1)
+    worker.lose_broker()
+    eventually(lambda: len(model_provider.requests) == 2)
+    assert states(job) == {(State.RUNNING, 1)}
+    model_provider.stall.set()
+    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+    assert states(job) == {(State.DONE, 1)}
+
+
 def test_what_is_not_written_goes_back_to_the_queue_and_other_workers_hear_of_it(
     live_world: World, stop: Stop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import redis
 from django.conf import settings
 from django.db import connection
 
@@ -41,6 +42,15 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+    def lose_broker(self) -> None:
+        """Close the worker's connections to Redis, as when Redis is started again."""
+        name = str(connection.settings_dict["NAME"])
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            clients = [entry["id"] for entry in client.client_list() if entry["name"] == name]
+            assert clients
+            for client_id in clients:
+                client.client_kill_filter(_id=client_id)
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM to the main process, as a service manager does, and do not wait."""

@@ -6,6 +6,8 @@ from ragsite.settings.test import *
 from tests.support.processes.schedules import ten_times_as_often
 
 DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
+# By which a test finds the connections of its worker.
+CELERY_BROKER_TRANSPORT_OPTIONS["client_name"] = DATABASES["default"]["NAME"]
 RAG_MAX_UPLOAD_BYTES = 150 * 1024 * 1024
 RAG_LEASE_SECONDS = 2
 RAG_SWEEP_INTERVAL_SECONDS = 1

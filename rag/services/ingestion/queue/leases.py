@@ -125,9 +125,10 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     """Yield an empty LeaseKeeper, whose leases a background thread renews until the block ends.
 
     If the worker is asked to stop, the thread gives them back at once. What remains at the end of the block then is
-    given back, too.
+    given back, too, also if Celery ends only this process, because Redis was lost.
     """
     held_leases, finished = LeaseKeeper(), threading.Event()
+    is_ended = False
 
     def renew_regularly() -> None:
         seconds = settings.RAG_LEASE_SECONDS / _RENEWALS_PER_LEASE
@@ -148,10 +149,13 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     thread.start()
     try:
         yield held_leases
+    except SystemExit:
+        is_ended = True
+        raise
     finally:
         finished.set()
         thread.join()
-        if workers.is_stopping():
+        if is_ended or workers.is_stopping():
             with contextlib.suppress(DatabaseError):  # the leases expire
                 held_leases.give_back()
 
