@@ -101,14 +101,7 @@ def add_layers(graph: BertGraph, weights: Weights, config: BertConfig, embedded:
     Returns:
         The name of the node with the output of the last layer, float32 (batch, tokens, dimensions).
     """
-    hidden = graph.node(
-        "LayerNormalization",
-        embedded,
-        graph.constant(weights["embeddings.LayerNorm.weight"]),
-        graph.constant(weights["embeddings.LayerNorm.bias"]),
-        axis=-1,
-        epsilon=config["layer_norm_eps"],
-    )
+    hidden = _add_norm(graph, weights, "embeddings.LayerNorm", embedded, config)
     for layer in range(config["num_hidden_layers"]):
         hidden = _add_layer(graph, weights, f"encoder.layer.{layer}.", hidden, mask, config)
     return hidden
@@ -128,6 +121,12 @@ def _add_embeddings(graph: BertGraph, weights: Weights, segments: str) -> str:
     return total
 
 
+def _add_norm(graph: BertGraph, weights: Weights, name: str, hidden: str, config: BertConfig) -> str:
+    """Add a layer normalization, and return the name of its node."""
+    scale, bias = (graph.constant(weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+    return graph.node("LayerNormalization", hidden, scale, bias, axis=-1, epsilon=config["layer_norm_eps"])
+
+
 def _add_layer(graph: BertGraph, weights: Weights, name: str, hidden: str, mask: str, config: BertConfig) -> str:
     """Add one transformer layer, and return the name of the node with its output."""
 
@@ -145,16 +144,9 @@ def _add_layer(graph: BertGraph, weights: Weights, name: str, hidden: str, mask:
         Returns:
             The name of the node whose output is LayerNorm(residual + dense(update)).
         """
-        return graph.node(
-            "SkipLayerNormalization",
-            graph.node("MatMul", update, matrix(f"{part}.dense")),
-            residual,
-            graph.constant(weights[f"{name}{part}.LayerNorm.weight"]),
-            graph.constant(weights[f"{name}{part}.LayerNorm.bias"]),
-            graph.constant(weights[f"{name}{part}.dense.bias"]),
-            domain=_FUSED,
-            epsilon=config["layer_norm_eps"],
-        )
+        dense = graph.node("MatMul", update, matrix(f"{part}.dense"))
+        dense = graph.node("Add", dense, graph.constant(weights[f"{name}{part}.dense.bias"]))
+        return _add_norm(graph, weights, f"{name}{part}.LayerNorm", graph.node("Add", dense, residual), config)
 
     heads = [f"{name}attention.self.{part}" for part in ("query", "key", "value")]
     attention = graph.node(

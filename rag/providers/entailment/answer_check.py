@@ -23,7 +23,7 @@ _NAME, _GRAPH = "answer-check", "model.onnx"
 # What was trained: the differences of the layers' weights from those of all-MiniLM-L6-v2.
 DIFFERENCES = Path(__file__).with_name("answer_check.npz")
 # Increased when answer_check_graph.py builds another graph of the same weights.
-_GRAPH_VERSION = 1
+_GRAPH_VERSION = 2
 # The model was trained with up to 112 tokens. It judges as well by the first 72, and takes less time.
 _MAX_TOKENS, _MAX_QUESTION_TOKENS = 72, 40
 

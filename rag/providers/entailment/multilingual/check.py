@@ -28,7 +28,7 @@ GRAPH, PIECES = "model.onnx", "pieces.npy"
 # What was trained: the differences of the layers' weights from those of multilingual-e5-small.
 DIFFERENCES = Path(__file__).with_name("differences.npz")
 # Increased when graph.py writes other files of the same weights.
-_VERSION = 1
+_VERSION = 2
 _START, _END = 0, 2
 _MAX_TOKENS, _MAX_QUESTION_TOKENS, _MAX_HEADING_TOKENS = 88, 40, 16
 
