@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from rag.errors import InsufficientContext
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
+from rag.pipeline.answering.extractive.quotes import Quote
 from rag.pipeline.answering.extractive.render_quotes import plain_heading, render_quotes
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.text.markup.pictures import disable_pictures
 from rag.text.markup.writing_direction import end_directions
-from rag.types import Answer, AnswerOptions, Citation, Context, Grounding
+from rag.types import Answer, AnswerOptions, Citation, Context, Grounding, Passage
 
 from .no_answer_sentences import ENGLISH, sentences_for
 
@@ -18,6 +19,8 @@ _MAX_LISTED_GAPS = 10
 # From this probability on, or with so similar a heading, the closest passage may well contain the answer, so the text
 # says that none is clear. Below such headings are the answers to eight of twelve declined questions.
 _MIN_UNCLEAR, _MIN_UNCLEAR_HEADING_SIMILARITY = 0.15, 0.375
+# The cosine similarity to the question from which on the second closest passage is shown as well.
+_MIN_SIMILARITY_OF_NEXT = 0.2
 
 
 def decline(query: str, grounding: Grounding, closest: str, heading_similarity: float | None) -> Answer:
@@ -63,19 +66,41 @@ def say_no_answer(query: str, grounding: Grounding, warning: str, model: str = "
 
 
 def describe_closest(query: str, context: Context) -> str:
-    """Return a sentence that shows what comes closest to an answer, so that nobody takes it for one."""
-    passages = context.numbered_passages
+    """Return sentences that show the two passages which come closest to an answer, so that nobody takes them for one.
+
+    Of declined questions about the documents, the first passage has the answer of a half, one of both that of two
+    thirds. The second one is left out if it is hardly similar to the question.
+    """
+    passages, sentences = context.numbered_passages, sentences_for(query)
+    first = _closest_quotes(query, passages, context)
+    if not first:
+        return ""
+    shown = passages[first[0].number - 1]
+    others = [passage for passage in passages if passage is not shown and passage.score >= _MIN_SIMILARITY_OF_NEXT]
+    text = _describe_quotes(first, shown, sentences.closest, sentences.space)
+    if not (text and others):
+        return text
+    second = _closest_quotes(query, others[:1], context)
+    next_text = _describe_quotes(second, others[0], sentences.next_closest, sentences.space)
+    return f"{text}\n\n{next_text}".rstrip()
+
+
+def _closest_quotes(query: str, passages: Sequence[Passage], context: Context) -> list[Quote]:
+    """Return the best quote of these passages, with those that belong to it."""
     quotes = extract_quotes(query, passages, compare_sentences(query, passages, context.passages))
+    end = next((number for number, quote in enumerate(quotes, start=1) if not quote.continues), len(quotes))
+    return quotes[:end]
+
+
+def _describe_quotes(quotes: Sequence[Quote], passage: Passage, introduction: str, space: str) -> str:
+    """Return the quotes below the sentence that says where they are; empty without quotes or a place to name."""
     if not quotes:
         return ""
-    end = next(number for number, quote in enumerate(quotes, start=1) if not quote.continues)
-    passage = passages[quotes[0].number - 1]
     heading = plain_heading(quotes[0].heading) or next(iter(passage.headings[-1:]), "")
     where = " › ".join(" ".join(part.split()) for part in dict.fromkeys((passage.title, heading)) if part)
     where = end_directions(disable_pictures(where))
-    sentences = sentences_for(query)
-    space = "\n" if quotes[0].is_block else sentences.space
-    return f"{sentences.closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
+    space = "\n" if quotes[0].is_block else space
+    return f"{introduction.format(where=where)}{space}{render_quotes(quotes)}" if where else ""
 
 
 def describe_gaps_of_quotes(query: str, grounding: Grounding, quotes: Sequence[Citation]) -> str:

@@ -26,6 +26,7 @@ class Sentences:
         chat_found_nothing: A chat has found no passage, and no language model is configured (v3 contract, 2.3).
         gaps: Introduces the words of the question that no passage has.
         closest: Introduces the closest passage, by its document and heading.
+        next_closest: The same of the passage that comes next.
         pending: Nothing was found, and the sources are being embedded for questions that are not English.
         comma: What is between two gaps.
         space: What is between two sentences.
@@ -37,6 +38,7 @@ class Sentences:
     chat_found_nothing: str
     gaps: str
     closest: str
+    next_closest: str
     pending: str
     comma: str = ", "
     space: str = " "
@@ -49,6 +51,7 @@ ENGLISH = Sentences(
     chat_found_nothing="Nothing about this question was found in the sources.",
     gaps="The passages that were found do not mention: {gaps}.",
     closest="The closest passage is in “{where}”:",
+    next_closest="The next closest is in “{where}”:",
     pending="The documents are being prepared for questions in this language. Please ask again in a few minutes.",
 )
 _OTHERS = {
@@ -59,6 +62,7 @@ _OTHERS = {
         chat_found_nothing="In den Quellen wurde nichts zu dieser Frage gefunden.",
         gaps="Die gefundenen Textstellen erwähnen nicht: {gaps}.",
         closest="Am nächsten kommt die Textstelle in „{where}“:",
+        next_closest="Danach kommt die Textstelle in „{where}“:",
         pending="Die Dokumente werden gerade für Fragen in dieser Sprache vorbereitet. "
         "Bitte fragen Sie in einigen Minuten noch einmal.",
     ),
@@ -69,6 +73,7 @@ _OTHERS = {
         chat_found_nothing="Rien n’a été trouvé sur cette question dans les sources.",
         gaps="Les passages trouvés ne mentionnent pas : {gaps}.",
         closest="Le passage le plus proche se trouve dans « {where} » :",
+        next_closest="Le suivant se trouve dans « {where} » :",
         pending="Les documents sont en cours de préparation pour les questions dans cette langue. "
         "Veuillez reposer la question dans quelques minutes.",
     ),
@@ -79,6 +84,7 @@ _OTHERS = {
         chat_found_nothing="No se encontró en las fuentes nada sobre esta pregunta.",
         gaps="Los pasajes encontrados no mencionan: {gaps}.",
         closest="El pasaje más cercano está en «{where}»:",
+        next_closest="El siguiente está en «{where}»:",
         pending="Los documentos se están preparando para preguntas en este idioma. "
         "Vuelva a preguntar dentro de unos minutos.",
     ),
@@ -89,6 +95,7 @@ _OTHERS = {
         chat_found_nothing="Nelle fonti non è stato trovato nulla su questa domanda.",
         gaps="I passaggi trovati non menzionano: {gaps}.",
         closest="Il passaggio più vicino si trova in «{where}»:",
+        next_closest="Il successivo si trova in «{where}»:",
         pending="I documenti sono in preparazione per le domande in questa lingua. "
         "Ripeta la domanda tra qualche minuto.",
     ),
@@ -99,6 +106,7 @@ _OTHERS = {
         chat_found_nothing="Não foi encontrado nas fontes nada sobre esta pergunta.",
         gaps="As passagens encontradas não mencionam: {gaps}.",
         closest="A passagem mais próxima está em «{where}»:",
+        next_closest="A seguinte está em «{where}»:",
         pending="Os documentos estão em preparação para perguntas neste idioma. "
         "Volte a perguntar dentro de alguns minutos.",
     ),
@@ -109,6 +117,7 @@ _OTHERS = {
         chat_found_nothing="In de bronnen is niets over deze vraag gevonden.",
         gaps="De gevonden passages vermelden niet: {gaps}.",
         closest="Het dichtst in de buurt komt de passage in ‘{where}’:",
+        next_closest="Daarna komt de passage in ‘{where}’:",
         pending="De documenten worden voorbereid op vragen in deze taal. Stel de vraag over enkele minuten opnieuw.",
     ),
     "polish": Sentences(
@@ -118,6 +127,7 @@ _OTHERS = {
         chat_found_nothing="W źródłach nie znaleziono niczego na ten temat.",
         gaps="Znalezione fragmenty nie wspominają o: {gaps}.",
         closest="Najbliższy fragment znajduje się w „{where}”:",
+        next_closest="Następny znajduje się w „{where}”:",
         pending="Dokumenty są przygotowywane do pytań w tym języku. Proszę zapytać ponownie za kilka minut.",
     ),
     "turkish": Sentences(
@@ -127,6 +137,7 @@ _OTHERS = {
         chat_found_nothing="Kaynaklarda bu konuda bir şey bulunamadı.",
         gaps="Bulunan bölümlerde şunlar geçmiyor: {gaps}.",
         closest="En yakın bölüm “{where}” içindedir:",
+        next_closest="Sonraki bölüm “{where}” içindedir:",
         pending="Belgeler bu dildeki sorular için hazırlanıyor. Lütfen birkaç dakika sonra tekrar sorun.",
     ),
     "russian": Sentences(
@@ -136,6 +147,7 @@ _OTHERS = {
         chat_found_nothing="В источниках ничего не найдено по этому вопросу.",
         gaps="В найденных фрагментах не упоминается: {gaps}.",
         closest="Ближе всего фрагмент в «{where}»:",
+        next_closest="Затем следует фрагмент в «{where}»:",
         pending="Документы подготавливаются для вопросов на этом языке. Повторите вопрос через несколько минут.",
     ),
     "arabic": Sentences(
@@ -145,6 +157,7 @@ _OTHERS = {
         chat_found_nothing="لم يُعثر في المصادر على شيء عن هذا السؤال.",
         gaps="لا تذكر المقاطع التي عُثر عليها: {gaps}.",
         closest="أقرب مقطع موجود في «{where}»:",
+        next_closest="والمقطع التالي موجود في «{where}»:",
         pending="يجري إعداد المستندات للأسئلة بهذه اللغة. يُرجى إعادة السؤال بعد بضع دقائق.",
         comma="، ",
     ),
@@ -155,6 +168,7 @@ _OTHERS = {
         chat_found_nothing="在资料中没有找到与这个问题有关的内容。",
         gaps="找到的段落没有提到：{gaps}。",
         closest="最接近的段落在“{where}”中：",
+        next_closest="其次是“{where}”中的段落：",
         pending="正在为这种语言的问题准备文档。请几分钟后再问一次。",
         comma="、",
         space="",
@@ -166,6 +180,7 @@ _OTHERS = {
         chat_found_nothing="この質問に関する内容は資料の中に見つかりませんでした。",
         gaps="見つかった箇所には次の語がありません：{gaps}。",
         closest="最も近い箇所は「{where}」にあります：",
+        next_closest="次に近い箇所は「{where}」にあります：",
         pending="この言語での質問のために文書を準備しています。数分後にもう一度質問してください。",
         comma="、",
         space="",
@@ -177,6 +192,7 @@ _OTHERS = {
         chat_found_nothing="자료에서 이 질문에 관한 내용을 찾지 못했습니다.",
         gaps="찾은 부분에는 다음 말이 없습니다: {gaps}.",
         closest="가장 가까운 부분은 “{where}”에 있습니다:",
+        next_closest="그다음으로 가까운 부분은 “{where}”에 있습니다:",
         pending="이 언어로 된 질문을 위해 문서를 준비하고 있습니다. 몇 분 후에 다시 질문해 주세요.",
     ),
     "thai": Sentences(
@@ -186,6 +202,7 @@ _OTHERS = {
         chat_found_nothing="ไม่พบข้อมูลเกี่ยวกับคำถามนี้ในแหล่งข้อมูล",
         gaps="ข้อความที่พบไม่ได้กล่าวถึง: {gaps}",
         closest="ข้อความที่ใกล้เคียงที่สุดอยู่ใน “{where}”:",
+        next_closest="ข้อความถัดมาอยู่ใน “{where}”:",
         pending="กำลังเตรียมเอกสารสำหรับคำถามในภาษานี้ โปรดถามอีกครั้งในอีกไม่กี่นาที",
     ),
 }

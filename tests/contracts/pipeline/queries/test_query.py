@@ -110,6 +110,21 @@ def test_a_declined_answer_shows_the_closest_passage_as_such(member: Client) -> 
     assert "The closest passage is in “" in body["answer"]
 
 
+def test_the_passage_that_comes_next_is_shown_if_it_is_similar(member: Client, live_world: World) -> None:
+    source = live_world.source("airfield")
+    yard = "# Yard\n\nThe parking of helicopters in the yard costs four euros."
+    hall = "# Hall\n\nThe hall is where helicopters are repaired in winter."
+    for path, text in (("yard.md", yard), ("hall.md", hall), ("soup.md", "# Soup\n\nPeel the carrots first.")):
+        ingest_text(source, path, text)
+    question = "Which emperor paid the parking of helicopters in Venice?"
+    first, _, second = ask(member, query=question, dataSourceSlugs=["airfield"]).body["answer"].partition("\n\n")
+    assert first.endswith("The parking of helicopters in the yard costs four euros.")
+    assert second == "The next closest is in “hall.md › Hall”: The hall is where helicopters are repaired in winter."
+    answer = ask(member, query="Who carved the carrots of the moon?", dataSourceSlugs=["airfield"]).body["answer"]
+    assert "soup.md" in answer
+    assert "next closest" not in answer, "no other passage is similar"
+
+
 def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_world: World) -> None:
     fees = "| fee | amount |\n| --- | --- |\n| parking of helicopters | 4 euros |"
     ingest_text(live_world.home.sources.get(slug="library"), "fees.md", f"# Fees\n\n{fees}")
