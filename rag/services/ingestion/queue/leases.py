@@ -125,7 +125,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     """Yield an empty LeaseKeeper, whose leases a background thread renews until the block ends.
 
     If the worker is asked to stop, the thread gives them back at once. What remains at the end of the block then is
-    given back, too, also if Celery ends only this process, because Redis was lost.
+    given back, too, even if Celery ends only this process, because Redis was lost.
     """
     held_leases, finished = LeaseKeeper(), threading.Event()
     is_ended = False
