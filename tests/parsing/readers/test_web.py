@@ -102,6 +102,19 @@ def test_elements_with_spaces_only_are_read(read: Read, empty: str) -> None:
     assert read(page.encode(), "a.html").text == "# Parish\n\nBaptisms are on Sundays."
 
 
+def test_cells_outside_of_tables_are_text(read: Read) -> None:
+    """As in browsers. xberg fails if such a cell comes after a space in a heading, and else loses its text."""
+    page = "<body><h3> <td>Fees</td></h3><td>The parking of helicopters</td><p>costs four euros.</p></body>"
+    text = read(page.encode(), "a.html").text
+    assert text == "### Fees\n\nThe parking of helicopters\ncosts four euros."
+
+
+def test_a_page_that_begins_with_an_unknown_element_is_read(read: Read) -> None:
+    """lxml takes the whole page for its head."""
+    page = "<script src='a.js'></script><html><meta charset='utf-8'><x-form><p>Zebras have stripes.</p></x-form></html>"
+    assert "Zebras have stripes." in read(page.encode(), "a.html").text
+
+
 def test_marks_of_word_and_lines_below_words_are_left_out(read: Read) -> None:
     page = (
         "<html><body><p>In recen<st1:place w:st='on'>t</st1:place> years, <u>rules</u> spread"
