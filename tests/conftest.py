@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import importlib
+import itertools
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,8 +15,9 @@ from typing import Any
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
+from django.conf import settings as django_settings
 from django.core.cache.backends.redis import RedisCache
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from rag.services.sources import original_files
@@ -41,6 +44,7 @@ identity.run_process_as(identity.OWNER)
 hypothesis.settings.register_profile("ragsite", deadline=None)
 hypothesis.settings.load_profile("ragsite")
 
+_FOLDER_NUMBERS = itertools.count()
 
 # Files with the longest tests. They run first, so that no process still runs one of them at the end, and those that
 # mostly wait for processes alternate with those that compute.
@@ -186,15 +190,41 @@ def world(db: None) -> World:
     return World.create()
 
 
-@pytest.fixture(autouse=True)
-def stored_files(settings: Any, tmp_path: Path) -> Path:
-    """Give each test a file storage and a temporary folder of its own."""
-    folder, temporary_folder = tmp_path / "files", tmp_path / "tmp"
-    temporary_folder.mkdir()
-    settings.STORAGES = {**settings.STORAGES, "default": folder_storage(folder)}
-    settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary_folder
-    settings.FILE_UPLOAD_TEMP_DIR = str(temporary_folder)
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Replace pytest's own, which also renews a symbolic link: that takes longer than the folder."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_FOLDER_NUMBERS)}"
+    folder.mkdir(mode=0o700)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def common_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give this process a file storage and a temporary folder, for tests without a database."""
+    folder = tmp_path_factory.mktemp("common")
+    with override_settings(**settings_of_files(folder)):
+        yield folder / "files"
+
+
+@pytest.fixture(autouse=True)
+def stored_files(request: pytest.FixtureRequest, common_files: Path) -> Path:
+    """Give each test with a database, which may store files, a file storage and a temporary folder of its own."""
+    if {"db", "transactional_db"}.isdisjoint(request.fixturenames) and not request.node.get_closest_marker("django_db"):
+        return common_files
+    folder, settings = request.getfixturevalue("tmp_path"), request.getfixturevalue("settings")
+    for name, value in settings_of_files(folder).items():
+        setattr(settings, name, value)
+    return Path(folder / "files")
+
+
+def settings_of_files(folder: Path) -> dict[str, Any]:
+    """Return the settings with which files are stored in a folder, and temporary ones beside them."""
+    files, temporary = folder / "files", folder / "tmp"
+    temporary.mkdir()
+    storages = {**django_settings.STORAGES, "default": folder_storage(files)}
+    names = {"STORAGES": storages, "RAG_STORAGE_FOLDER": files, "RAG_TEMP_FOLDER": temporary}
+    return {**names, "FILE_UPLOAD_TEMP_DIR": str(temporary)}
 
 
 @pytest.fixture
