@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from django.conf import settings
 from django.db import connection
 
 from ragsite.run import commands
@@ -38,6 +39,7 @@ class Web:
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.support.processes.worker_settings",
             "TEST_DATABASE": str(connection.settings_dict["NAME"]),
+            "TEST_MODELS": str(settings.RAG_MODEL_CACHE_FOLDER),  # to build them takes longer than the start
             "RAGSITE_DATA": str(self.data),
             "WEB_CONCURRENCY": "1",
             "RAG_STORAGE_FOLDER": str(self.stored_files),
