@@ -221,9 +221,9 @@ def _zip_type(head: bytes, claimed: str) -> str:
 def _looks_like_text(head: bytes) -> bool:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked_utf16(head):
         return True
-    sample = head[:_SAMPLE_LENGTH]
+    sample = head[:_SAMPLE_LENGTH].rstrip(b"\x00\r\n")  # old programs fill the last block of a file
     controls = len(_CONTROLS.findall(_IN_MANUALS.sub(b"", sample)))
-    return b"\x00" not in sample and controls <= len(sample) // 200
+    return (not head or bool(sample)) and b"\x00" not in sample and controls <= len(sample) // 200
 
 
 def _decode_ascii(head: bytes) -> str:

@@ -57,7 +57,7 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     decoded = decode_unicode(data)
     if decoded is not None:
         return decoded
-    if b"\x00" in data:
+    if b"\x00" in data and b"\x00" in (data := data.rstrip(b"\x00\r\n")):  # old programs fill the last block of a file
         raise ParseFailed("The file contains NUL bytes, so it is not text.")
     if (repaired := _decode_mixed(data)) is not None:
         return repaired

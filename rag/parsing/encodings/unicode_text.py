@@ -59,7 +59,7 @@ def read_text(file: Path, encoding: str = "utf-8") -> DocumentText:
     """
     with file.open(encoding=encoding, newline="") as stream:
         if file.stat().st_size < _MIN_LONG_BYTES:
-            return _without_nul(stream.read())
+            return _without_nul(_without_filling(stream.read()))
         return LongText(_without_nul(part) for part in iter(lambda: stream.read(_READ_CHARACTERS), ""))
 
 
@@ -73,7 +73,7 @@ def decode_unicode(data: bytes) -> str | None:
         ParseFailed: If the text contains NUL characters.
     """
     try:
-        return _without_nul(data.decode(_encoding_of(data)))
+        return _without_nul(_without_filling(data.decode(_encoding_of(data))))
     except UnicodeDecodeError:
         return None
 
@@ -81,6 +81,11 @@ def decode_unicode(data: bytes) -> str | None:
 def _encoding_of(data: bytes) -> str:
     """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
+
+
+def _without_filling(decoded: str) -> str:
+    """Return a text without the NUL characters at its end: old programs fill the last block of a file with them."""
+    return decoded.rstrip("\x00\r\n") if "\x00" in decoded else decoded
 
 
 def _without_nul(decoded: str) -> str:

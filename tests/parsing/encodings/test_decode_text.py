@@ -2,6 +2,7 @@
 
 import pytest
 
+from rag.errors import UnsupportedFormat
 from rag.parsing.encodings.decode_text import decode_text
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
@@ -15,6 +16,13 @@ def test_pages_have_the_characters_that_browsers_show(read: Read, declared: str)
 
 def test_a_few_foreign_bytes_do_not_change_the_encoding(read: Read) -> None:
     assert read("déjà vu ".encode() * 20 + b"\x93so\x94", "a.txt").text == "déjà vu " * 20 + "“so”"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_nul_characters_that_fill_the_end_of_a_file_are_left_out(read: Read, encoding: str) -> None:
+    assert read("Café for bees\n".encode(encoding) + b"\0" * 200 + b"\n", "a.txt").text == "Café for bees"
+    with pytest.raises(UnsupportedFormat):
+        read("Café\n\0\0for bees".encode(encoding), "a.txt")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
