@@ -1,6 +1,7 @@
 """What xberg does not read of rich text files (RTF): notes, and titles with other letters than those of ASCII."""
 
 import re
+from collections.abc import Iterator
 
 from rag.parsing.encodings import code_page_numbers
 
@@ -14,15 +15,24 @@ _HIDDEN = re.compile(rb"\{(?:\\(?!v(?![a-z]))[a-z]{1,32}-?\d{0,10} ?){0,50}\\v(?
 _ITEM_OF_ABIWORD, _MARK_OF_ABIWORD = b"{\\listtext\\pard", b"{\\*\\listtag"
 _TITLE = re.compile(rb"\{\\title\s?([^{}]{1,2000})\}")
 _CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
+# What xberg would write as signs: spaces that do not break, and text that is underlined.
+_SIGN = re.compile(rb"\\(?:[\\{}]|(~)|ul(?:d|db|w|dash)?(?![a-z0-9]))")
+_TABLE_WORD = re.compile(rb"\\(?:[\\{}]|(trowd|intbl|cellx-?\d{1,10}|cell|nestcell|row|par)(?![a-z0-9]))")
+# A word that changes nothing, so that the space behind the word that it replaces does not become text.
+_NO_CHANGE = b"\\ltrpar"
 _ESCAPE = re.compile(
     rb"\\'([0-9a-f]{2})|\\u(-?\d{1,5}) ?(?:\\'[0-9a-f]{2}|[^\\])?|\\[a-z]{1,32}-?\d{0,10} ?|([^\\]+)", re.I
 )
 
 
 def prepare(content: bytes) -> bytes:
-    """Return the file with the numbers of lists, with its notes as paragraphs at the end, and without hidden text."""
+    """Return the file with the numbers of lists, with its notes as paragraphs at the end, and without hidden text.
+
+    A table with one column is a frame around text: its cells become paragraphs. xberg puts two of them, one below the
+    other, at wrong places, and loses a paragraph.
+    """
     codec = _codec(content)
-    content = _with_notes_at_end(_HIDDEN.sub(b"", content))
+    content = _without_frames(_SIGN.sub(_without_sign, _with_notes_at_end(_HIDDEN.sub(b"", content))))
     if _MARK_OF_ABIWORD in content:
         return content.replace(_ITEM_OF_ABIWORD, b"{\\pard")
     return rich_text_labels.write_labels(content, lambda part: _decode(part, codec))
@@ -37,6 +47,41 @@ def _with_notes_at_end(content: bytes) -> bytes:
             notes.append(b"\\par\\pard\\plain {" + _IN_NOTE.sub(b"", content[note.end() : end]))
     body, brace, rest = b"".join([*parts, content[end:]]).rpartition(b"}")
     return b"".join([body, *notes, brace, rest]) if notes else content
+
+
+def _without_sign(match: re.Match[bytes]) -> bytes:
+    return b"\\u160?" if match[1] else match[0] if match[0][1:] in (b"\\", b"{", b"}") else b"\\ulnone"
+
+
+def _without_frames(content: bytes) -> bytes:
+    if b"\\row" not in content:
+        return content
+    parts, end = list[bytes](), 0
+    for table in _tables(content):
+        if all(sum(word[1] in (b"cell", b"nestcell") for word in row) == 1 for row in table):
+            for word in (word for row in table for word in row):
+                parts += [content[end : word.start()], b"\\par" if word[1] == b"cell" else _NO_CHANGE]
+                end = word.end()
+    return b"".join([*parts, content[end:]])
+
+
+def _tables(content: bytes) -> Iterator[list[list[re.Match[bytes]]]]:
+    """Yield the rows of each table, as the words that make them. Text between rows ends a table."""
+    rows, row, is_row = list[list[re.Match[bytes]]](), list[re.Match[bytes]](), False
+    for word in _TABLE_WORD.finditer(content):
+        name = word[1]
+        if name == b"trowd":
+            is_row = True
+        elif name == b"par" and not is_row and rows:
+            yield rows
+            rows = []
+        if is_row and name and name != b"par":
+            row.append(word)
+        if name == b"row":
+            rows += [row] if is_row else []
+            row, is_row = [], False
+    if rows:
+        yield rows
 
 
 def _end_of_group(content: bytes, start: int) -> int:

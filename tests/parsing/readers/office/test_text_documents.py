@@ -131,8 +131,40 @@ def test_rich_text_has_its_notes_but_nothing_hidden(read: Read, body: bytes, tex
     assert parsed.title == "Пчёлы"
 
 
+_ROW = rb"\trowd\cellx900%s\pard\intbl %s\cell\row\pard"
+
+
 @pytest.mark.parametrize(
-    "unit", [rb"{\footnote ", rb"{\b\i", rb"\v", rb"{\title ", rb"{\*\listtag", rb"{\listtext {", rb"{\pntext}"]
+    ("body", "text"),
+    [
+        (
+            _ROW % (b"", rb"{\b One}\par Bees hum.") + _ROW % (b"", b"Two") + rb"\par Wasps.",
+            "# One\n\nBees hum.\n\nTwo\n\nWasps.",
+        ),
+        (
+            _ROW % (b"", b"All") + _ROW % (rb"\cellx1800", rb"Bees\cell 12") + rb"\par Wasps.",
+            "| All |  |\n| --- | --- |\n| Bees | 12 |\n\nWasps.",
+        ),
+        (rb"5\~km {\ul far} \ulnone on__e \\ul a\\~b\par", "5 km far on__e \\ul a\\~b"),
+    ],
+    ids=["frames", "table", "signs"],
+)
+def test_frames_and_signs_of_rich_text_are_text(read: Read, body: bytes, text: str) -> None:
+    assert read(_RTF + body + b"}", "a.rtf").text.replace("\xa0", " ") == text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        rb"\trowd\row",
+        rb"{\footnote ",
+        rb"{\b\i",
+        rb"\v",
+        rb"{\title ",
+        rb"{\*\listtag",
+        rb"{\listtext {",
+        rb"{\pntext}",
+    ],
 )
 def test_rich_text_takes_linear_time(unit: bytes) -> None:
     def read_all(content: bytes) -> None:
