@@ -29,11 +29,8 @@ class MarkdownBuilder:
 
     def add_table(self, rows: Sequence[Sequence[str]]) -> None:
         """Add a table. The first row is its header."""
-        if not rows:
-            return
-        width = max(len(row) for row in rows)
-        lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
-        self.add_paragraph("\n".join([lines[0], _row(["---"] * width), *lines[1:]]))
+        if rows:
+            self.add_paragraph(write_table(rows))
 
     def add_paragraph(self, paragraph: str) -> None:
         """Add a paragraph; an empty one is ignored."""
@@ -52,6 +49,13 @@ class MarkdownBuilder:
     def _next_offset(self) -> int:
         """Return the offset at which the next paragraph starts."""
         return self._length + 2 if self._parts else 0
+
+
+def write_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as Markdown. The first row, of at least one, is its header."""
+    width = max(len(row) for row in rows)
+    lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], _row(["---"] * width), *lines[1:]])
 
 
 def _row(cells: Sequence[str]) -> str:

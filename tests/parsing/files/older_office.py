@@ -115,8 +115,10 @@ def doc(
     levels: Sequence[tuple[int, str]] = (),
     starts: Mapping[int, int] | None = None,
     types: Mapping[int, bytes] | None = None,
+    cells: Mapping[int, bool] | None = None,
+    split: int = 0,
 ) -> bytes:
-    """A Word document (MS-DOC) with these paragraphs, in one piece of 16-bit characters.
+    """A Word document (MS-DOC) with these paragraphs, in pieces of 16-bit characters.
 
     Args:
         paragraphs: Their texts.
@@ -127,8 +129,11 @@ def doc(
             highest level.
         starts: Level → the first number of the second list.
         types: Number of a paragraph → what changes its letters.
+        cells: Number of a paragraph that is a cell → whether it is the mark behind the cells of a row instead.
+        split: Where the second piece begins; 0 for one piece.
     """
-    text = "".join(f"{paragraph}\r" for paragraph in paragraphs)
+    cells = cells or {}
+    text = "".join(paragraph + ("\x07" if number in cells else "\r") for number, paragraph in enumerate(paragraphs))
     start = 1536
     page = start // 512 + -(-2 * len(text) // 512)
     head = bytearray(start)
@@ -139,7 +144,9 @@ def doc(
     struct.pack_into("<H", head, 0x3E, 22)
     struct.pack_into("<I", head, 0x4C, len(text))
     struct.pack_into("<H", head, 0x98, 0x5D)
-    pieces = struct.pack("<IIHIH", 0, len(text), 0, start, 0)
+    ends = [split, len(text)] if split else [len(text)]
+    pieces = struct.pack(f"<{len(ends) + 1}I", 0, *ends)
+    pieces += b"".join(struct.pack("<HIH", 0, start + 2 * first, 0) for first in [0, *ends[:-1]])
     parts = {
         33: b"\x02" + struct.pack("<I", len(pieces)) + pieces,
         1: _doc_styles(),
@@ -157,13 +164,17 @@ def doc(
         struct.pack_into("<II", head, 0x9A + 8 * number, len(table), len(part))
         table += part
     main = (bytes(head) + text.encode("utf-16-le")).ljust(512 * page, b"\0")
-    pages = _doc_paragraphs(paragraphs, start, styles, items or {}) + _doc_types(paragraphs, start, types or {})
+    pages = _doc_paragraphs(paragraphs, start, styles, items or {}, cells) + _doc_types(paragraphs, start, types or {})
     streams = {"WordDocument": main + pages, "1Table": table}
     return ole({**streams, "\x05SummaryInformation": _summary(title)} if title else streams)
 
 
 def _doc_paragraphs(
-    paragraphs: Sequence[str], start: int, styles: Sequence[int], items: Mapping[int, tuple[int, int]]
+    paragraphs: Sequence[str],
+    start: int,
+    styles: Sequence[int],
+    items: Mapping[int, tuple[int, int]],
+    cells: Mapping[int, bool],
 ) -> bytes:
     """The properties of paragraphs, as a page of 512 bytes."""
     places = [start]
@@ -173,6 +184,8 @@ def _doc_paragraphs(
     struct.pack_into(f"<{len(places)}I", page, 0, *places)
     for number in range(len(paragraphs)):
         changes = struct.pack("<HHHB", 0x460B, items[number][0], 0x260A, items[number][1]) if number in items else b""
+        if number in cells:
+            changes += struct.pack("<HBHBHB", 0x2416, 1, 0x2417, cells[number], 0x2403, 0)
         entry = struct.pack("<H", styles[number] if number < len(styles) else 0) + changes
         entry = bytes([(len(entry) + 1) // 2]) + entry
         end -= len(entry) + len(entry) % 2

@@ -23,10 +23,13 @@ from rag.types import Heading, ParsedDocument
 from . import open_document_slides, prepare_for_xberg, prepare_word, rich_text
 from .legacy import word_labels
 from .legacy.title import read_title
+from .legacy.word_tables import LegacyTable, find_tables, split_at_tables
 from .numbering.labels import remove_bullets
 from .numbering.rich_text_labels import place_labels
 
 _WORD = re.compile(r"\w+")
+# The number of a section that is a line of its own above its title.
+_NUMBER_ABOVE_TITLE = re.compile(r"^(§ ?\d{1,3}[a-z]?[.)]?)[ \t]*\n{1,3}(#{1,6}) (?!§|\d)", re.M)
 # What removed pictures leave.
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _MAX_TITLE_CHARACTERS = 80
@@ -61,7 +64,12 @@ def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _without_marks(markdown: str) -> str:
-    return remove_bullets(_EMPTY_LINES.sub("\n\n", join_scripts(remove_pictures(markdown))))
+    text = remove_bullets(_EMPTY_LINES.sub("\n\n", join_scripts(remove_pictures(markdown))))
+    return _with_numbers_in_titles(text)
+
+
+def _with_numbers_in_titles(markdown: str) -> str:
+    return _NUMBER_ABOVE_TITLE.sub(r"\2 \1 ", markdown)
 
 
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
@@ -79,7 +87,7 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
     extracted = extract(rich_text.prepare(content), formats.RTF, limits)
-    text = strip_formatting(promote_bold_lines(place_labels(extracted.markdown))).strip()
+    text = strip_formatting(_with_numbers_in_titles(promote_bold_lines(place_labels(extracted.markdown)))).strip()
     title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
     return with_chosen_title(extracted_markdown.with_title(parse_markdown(text), title))
 
@@ -100,10 +108,11 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     """
     # As Markdown, xberg makes one paragraph of all.
     extracted = extract(content, formats.DOC, limits, plain=True)
-    # A row of a table ends with two tabs.
-    text = extracted.markdown.replace("\r", "\n").replace("\t\t", "\n")
-    lines = [line for line in map(str.strip, text.split("\n")) if line]
-    line_labels = word_labels.find_labels(content, lines)
+    structure = word_labels.read_structure(content)
+    parts = split_at_tables(extracted.markdown.replace("\r", "\n"), list(find_tables(structure.paragraphs)))
+    lines_and_tables = [line for part in parts for line in _lines_of(part)]
+    line_labels = word_labels.find_labels(structure, lines_and_tables)
+    lines = [line if isinstance(line, str) else line.markdown for line in lines_and_tables]
     labelled = [f"{line.label}{text}" for line, text in zip(line_labels, lines, strict=True)]
     starts = list(itertools.accumulate((len(line) + 2 for line in labelled), initial=0))
     styled = ((number, line.level) for number, line in enumerate(line_labels) if line.level)
@@ -117,6 +126,13 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     labelled_headings = (Heading(starts[number], level, labelled[number]) for number, level in sorted(levels.items()))
     title = extracted_markdown.clean_title(read_title(content))
     return with_chosen_title(ParsedDocument("\n\n".join(labelled), headings=tuple(labelled_headings), title=title))
+
+
+def _lines_of(part: str | LegacyTable) -> list[str | LegacyTable]:
+    if isinstance(part, LegacyTable):
+        return [part]
+    # A row of a table ends with two tabs.
+    return [line for line in map(str.strip, part.replace("\t\t", "\n").split("\n")) if line]
 
 
 def _is_in_capitals(line: str) -> bool:

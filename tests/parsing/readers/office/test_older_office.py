@@ -3,13 +3,14 @@
 import io
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
+from rag.parsing.readers.office.legacy.word_tables import LegacyTable, split_at_tables
 from rag.parsing.readers.office.legacy.word_types import CharacterRuns, CharacterType
 from rag.parsing.readers.office.sheets.binary_sheets import with_columns
 from tests.parsing.conftest import Read
@@ -190,6 +191,45 @@ def test_rows_of_a_table_are_lines(read: Read) -> None:
     """A row ends as a cell does, so two tabs end it."""
     parsed = read(older_office.doc(["Town\tPeople\t\tBergen\t285,911\t\tThe end."]), "a.doc")
     assert parsed.text == "Town\tPeople\n\nBergen\t285,911\n\nThe end."
+
+
+def _table(rows: Sequence[Sequence[str]], *, before: int = 0) -> tuple[list[str], dict[int, bool]]:
+    """The cells of a table as paragraphs, with a mark behind each row, and which of them is a mark."""
+    paragraphs = [(cell, cell == "") for row in rows for cell in [*row, ""]]
+    return [cell for cell, _ in paragraphs], {
+        before + number: is_mark for number, (_, is_mark) in enumerate(paragraphs)
+    }
+
+
+@pytest.mark.parametrize("split", [0, 9, 40])
+def test_tables_of_older_word_documents_are_tables(read: Read, split: int) -> None:
+    cells, marks = _table([["Town", "People"], ["Bergen", "285 911 | counted"], ["Oslo", "709 037"]], before=1)
+    parsed = read(older_office.doc(["Two.", *cells, "The end."], cells=marks, split=split), "a.doc")
+    assert parsed.text == (
+        "Two.\n\n| Town | People |\n| --- | --- |\n| Bergen | 285 911 \\| counted |\n| Oslo | 709 037 |\n\nThe end."
+    )
+
+
+@pytest.mark.parametrize("rows", [[["One column"], ["of text"]], [["One", "row"]], [["Long", "x " * 600], ["a", "b"]]])
+def test_tables_of_layout_in_older_word_documents_stay_text(read: Read, rows: list[list[str]]) -> None:
+    cells, marks = _table(rows, before=1)
+    assert "|" not in read(older_office.doc(["Text.", *cells, "The end."], cells=marks), "a.doc").text
+
+
+def test_numbers_behind_a_table_of_an_older_word_document_stay(read: Read) -> None:
+    cells, marks = _table([[f"row {number}", "yes"] for number in range(1, 4)], before=0)
+    number = len(cells)
+    content = older_office.doc([*cells, "Bees hum."], cells=marks, items={number: (1, 0)}, levels=[(0, "\0.")])
+    assert read(content, "a.doc").text.endswith("| row 3 | yes |\n\n1. Bees hum.")
+
+
+@pytest.mark.parametrize("text", ["a b c d x ", "bees hum "])
+def test_tables_of_older_word_documents_are_found_in_linear_time(text: str) -> None:
+    def split(text: str) -> None:
+        tables = [LegacyTable((("a", "b"), ("c", "d")), 0)] * (len(text) // 10)
+        assert "".join(part for part in split_at_tables(text, tables) if isinstance(part, str))
+
+    assert takes_linear_time(split, lambda length, _: text * (length // len(text)), 400_000)
 
 
 def test_rows_of_a_table_are_no_headings(read: Read) -> None:

@@ -41,6 +41,7 @@ class Paragraph:
         level: The level of its heading style; 0 for text.
         may_be_heading: Whether it is a paragraph of its own, neither in a table nor an item of a list.
         is_centered: Whether it is in the middle of the page.
+        item_of: The list and the level that it is a numbered item of; empty for others.
     """
 
     text: str
@@ -50,6 +51,7 @@ class Paragraph:
     level: int
     may_be_heading: bool
     is_centered: bool = False
+    item_of: str = ""
 
 
 def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
@@ -65,6 +67,8 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
         place
         for place, paragraph in enumerate(paragraphs[:-1])
         if _is_title(paragraph)
+        # An item among items of its list is none.
+        and not (paragraph.item_of and paragraph.item_of == paragraphs[place + 1].item_of)
         and ((paragraph.is_bold and not is_bold_text) or paragraph.is_underlined or paragraph.size in large)
     ]
     repeated = Counter(paragraphs[place].text for place in candidates)

@@ -4,7 +4,7 @@ import io
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import olefile
@@ -17,11 +17,12 @@ _STYLES, _PROPERTY_PAGES, _PIECES = 1, 13, 33
 _PAGE_BYTES, _ENTRY_BYTES, _COMPRESSED = 512, 13, 1 << 30
 _MAX_PAGES, _MAX_STYLES, _MAX_BASES = 20_000, 4_000, 10
 # What a property changes, and how many bytes its value has, by its three highest bits; None: the first byte says it.
-_IN_LIST, _LEVEL, _OUTLINE, _IN_TABLE = 0x460B, 0x260A, 0x2640, 0x2416
+_IN_LIST, _LEVEL, _OUTLINE, _IN_TABLE, _ENDS_ROW = 0x460B, 0x260A, 0x2640, 0x2416, 0x2417
 _SIZES = (1, 1, 2, 4, 2, 2, None, 3)
 _LONG_TABLE = 0xD608
 # The beginning of a field, of its result, and its end; and other signs that are no text.
 _FIELD, _CONTROL = re.compile("([\x13\x14\x15])"), re.compile("[\x00-\x1f]+")
+_CELL_END, _ENDS = "\x07", ("\r", "\x07", "\x0c")
 # The styles of headings have fixed numbers, from 1 to 9.
 _LAST_HEADING, _PARAGRAPH_KIND = 9, 1
 
@@ -35,12 +36,14 @@ class Properties:
         in_list: The number of its list, from 1; 0 for none.
         level: Its level in the list, from 0.
         in_table: Whether it is in a table.
+        ends_row: Whether it is the mark behind the cells of a row.
     """
 
     outline: int | None = None
     in_list: int | None = None
     level: int | None = None
     in_table: bool | None = None
+    ends_row: bool | None = None
 
     def above(self, base: "Properties") -> "Properties":
         """Return the properties, with those of what it is based on where it has none."""
@@ -49,16 +52,22 @@ class Properties:
             base.in_list if self.in_list is None else self.in_list,
             base.level if self.level is None else self.level,
             base.in_table if self.in_table is None else self.in_table,
+            base.ends_row if self.ends_row is None else self.ends_row,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyParagraph:
-    """A paragraph: its text, its properties, and the type of its letters."""
+    """A paragraph: its text, its properties, the type of its letters, and whether it is the last one of its cell."""
 
     text: str
     properties: Properties
     type: CharacterType
+    ends_cell: bool = False
+
+
+# A part of a paragraph: its text, with its mark, the properties of the paragraph, and the type of its letters.
+_Part = tuple[str, Properties, CharacterType]
 
 
 class LegacyDocument:
@@ -85,20 +94,19 @@ class LegacyDocument:
         """Return the paragraphs in the order of the text."""
         styles, pieces = self._read_styles(), sorted(self._pieces())
         runs = CharacterRuns(self._main, self._table, self.place(CHARACTER_PAGES))
-        starts, placed, left = [first for first, *_ in pieces], list[tuple[int, LegacyParagraph]](), 2 * len(self._main)
+        starts, placed, left = [first for first, *_ in pieces], list[tuple[int, _Part]](), 2 * len(self._main)
         for start, end, style, direct in self._runs():
-            first, last, number, width = pieces[max(bisect_right(starts, start) - 1, 0)]
-            if first <= start < last:
-                raw = self._main[start : min(end, last)]
+            # What was changed since the file was first saved is in pieces of its own, within a paragraph, too.
+            for first, last, number, width in _overlapping(pieces, starts, start, end):
+                raw = self._main[max(start, first) : min(end, last)]
                 left -= len(raw)
                 if left < 0:
                     raise ValueError("paragraphs overlap")
-                text = _visible_text(raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))
                 base, basic = styles.get(style, (Properties(), CharacterType()))
-                letters = runs.type_of(start, min(end, last), width, basic)
-                paragraph = LegacyParagraph(text, direct.above(base), letters)
-                placed.append((number + (start - first) // width, paragraph))
-        return [paragraph for _, paragraph in sorted(placed, key=lambda one: one[0])]
+                letters = runs.type_of(max(start, first), min(end, last), width, basic)
+                text = raw.decode("utf-16-le" if width == 2 else "cp1252", "replace")
+                placed.append((number + (max(start, first) - first) // width, (text, direct.above(base), letters)))
+        return list(_join_parts(part for _, part in sorted(placed, key=lambda one: one[0])))
 
     def _pieces(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield where each piece begins and ends in the file, its first character's number, and the bytes of one."""
@@ -158,6 +166,30 @@ class LegacyDocument:
         return properties, letters
 
 
+def _overlapping(
+    pieces: Sequence[tuple[int, int, int, int]], starts: Sequence[int], start: int, end: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the pieces that have a part of the file between two places."""
+    number = max(bisect_right(starts, start) - 1, 0)
+    while number < len(pieces) and pieces[number][0] < end:
+        if pieces[number][1] > start:
+            yield pieces[number]
+        number += 1
+
+
+def _join_parts(parts: Iterable[_Part]) -> Iterator[LegacyParagraph]:
+    """Yield the paragraphs: a part without a mark at its end goes on in the next one, which has the properties."""
+    texts, letters = list[str](), list[CharacterType]()
+    for text, properties, letter_type in parts:
+        texts.append(text)
+        letters += [letter_type] if any(map(str.isalnum, text)) or not letters else []
+        if text.endswith(_ENDS):
+            yield LegacyParagraph(_visible_text("".join(texts)), properties, letters[-1], text.endswith(_CELL_END))
+            texts, letters = [], []
+    if texts:
+        yield LegacyParagraph(_visible_text("".join(texts)), properties, letters[-1])
+
+
 def _read_entry(page: bytes, offset: int) -> tuple[int, Properties]:
     """Return the number of the style and the own properties of a paragraph."""
     words = page[offset]
@@ -199,6 +231,8 @@ def _read_properties(changes: bytes) -> Properties:
             properties = replace(properties, outline=value)
         elif code == _IN_TABLE:
             properties = replace(properties, in_table=bool(value))
+        elif code == _ENDS_ROW:
+            properties = replace(properties, ends_row=bool(value))
         place += size
     return properties
 
