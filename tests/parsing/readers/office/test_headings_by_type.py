@@ -5,6 +5,7 @@ from lxml import etree
 
 from rag.parsing.readers.office.headings import word_headings
 from tests.parsing.conftest import Read
+from tests.parsing.files.numbering import docx_with_numbers, level, numbering
 from tests.parsing.files.office import docx, paragraph
 from tests.parsing.files.open_document import open_document
 from tests.support.checks.growth import takes_linear_time
@@ -38,12 +39,33 @@ def test_bold_underlined_and_large_lines_of_word_are_headings(read: Read) -> Non
         paragraph("Start: 19:00", font=_BOLD),
         paragraph("Name ____________", font=_BOLD),
         paragraph("Fees", font='<w:b w:val="0"/>'),
+        paragraph("Fees", font='<w:u w:color="0000FF"/>'),
         f"<w:tbl><w:tr><w:tc>{paragraph('Fees', font=_BOLD)}</w:tc></w:tr></w:tbl>",
         f"<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:rPr>{_BOLD}</w:rPr><w:t>Fees</w:t></w:r></w:p>",
     ],
 )
 def test_other_bold_lines_are_no_headings(read: Read, line: str) -> None:
     assert _titles(read, paragraph(_TEXT), line, paragraph(_TEXT)) == []
+
+
+def _item(text: str, font: str = "") -> str:
+    properties = '<w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+    return f"<w:p>{properties}<w:r><w:rPr>{font}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_bold_numbered_lines_above_text_are_headings_but_items_in_a_row_are_none(read: Read) -> None:
+    definitions = numbering(level(0, "decimal", "%1."))
+    sections = [_item("Fees", _BOLD), paragraph(_TEXT), _item("Members", _BOLD), paragraph(_TEXT)]
+    parsed = read(docx_with_numbers(definitions, *sections), "a.docx")
+    assert [heading.title for heading in parsed.headings] == ["1. Fees", "2. Members"]
+    parsed = read(docx_with_numbers(definitions, _item("Fees", _BOLD), _item("Members"), paragraph(_TEXT)), "a.docx")
+    assert parsed.headings == ()
+
+
+def test_numbers_above_titles_are_part_of_the_title(read: Read) -> None:
+    parsed = read(docx(paragraph("§ 3.") + paragraph("Fees", font=_BOLD) + paragraph(_TEXT)), "a.docx")
+    assert [heading.title for heading in parsed.headings] == ["§ 3. Fees"]
+    assert "§ 3." not in read(docx(paragraph("§ 3.") + paragraph(_TEXT)), "a.docx").title
 
 
 def _in_style(text: str, properties: str) -> str:

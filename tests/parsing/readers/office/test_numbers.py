@@ -32,6 +32,18 @@ def test_lists_of_word_have_their_numbers_and_stay_lists(read: Read) -> None:
     )
 
 
+def test_labels_that_are_typed_as_well_are_written_once(read: Read) -> None:
+    definitions = numbering(level(0, "decimal", "%1."), level(0, "bullet", "\uf0b7"))
+    typed = "</w:t></w:r><w:r><w:tab/><w:t>".join
+    items = [item(typed(("2.", "Bees")), 1), item(typed(("a.", "hum")), 1), item(typed(("•", "sign")), 2)]
+    assert _lines(read, definitions, *items, item(typed(("Year", "2024")), 1)) == [
+        "2. Bees",
+        "a. hum",
+        "- sign",
+        "3. Year 2024",
+    ]
+
+
 def test_numbered_headings_and_clauses_of_word(read: Read) -> None:
     definitions = numbering(level(0, "decimal", "§ %1", more='<w:pStyle w:val="Heading1"/>'), _LEGAL)
     style = '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'

@@ -50,7 +50,7 @@ def mark_headings(
     """
     known = _read_styles(styles)
     elements = [element for element in root.iter(f"{_WORD}p") if _text(element).strip()]
-    paragraphs = [_paragraph(element, known) for element in elements]
+    paragraphs = [_paragraph(element, known, labels.get(element)) for element in elements]
     levels = choose_headings(paragraphs)
     for place, level in levels.items():
         properties = elements[place].find(f"{_WORD}pPr")
@@ -95,17 +95,18 @@ def _changed(known: _Type, properties: etree._Element | None) -> _Type:
     if bold is not None:
         known = replace(known, is_bold=bold.get(f"{_WORD}val", "1") not in _OFF)
     if line is not None:
-        known = replace(known, is_underlined=line.get(f"{_WORD}val", "single") not in _OFF)
+        known = replace(known, is_underlined=line.get(f"{_WORD}val", "none") not in _OFF)
     value = size.get(f"{_WORD}val", "") if size is not None else ""
     return replace(known, size=float(value)) if value.isdecimal() else known
 
 
-def _paragraph(element: etree._Element, styles: _Styles) -> Paragraph:
+def _paragraph(element: etree._Element, styles: _Styles, label: Label | None) -> Paragraph:
     properties = element.find(f"{_WORD}pPr")
     style = _value(properties, "pStyle") if properties is not None else ""
     basic = styles.types.get(style, styles.types.get("", styles.defaults))
     runs = list(_runs(element, basic, styles))
-    is_item = properties is not None and properties.find(f"{_WORD}numPr") is not None
+    is_numbered = label is not None and bool(label.text)
+    is_item = properties is not None and properties.find(f"{_WORD}numPr") is not None and not is_numbered
     container = next(element.iterancestors(f"{_WORD}tc", f"{_WORD}txbxContent"), None)
     is_within = container is not None and (container.tag == f"{_WORD}tc" or not _is_text(container))
     match = _HEADING.fullmatch(style)
@@ -117,6 +118,7 @@ def _paragraph(element: etree._Element, styles: _Styles) -> Paragraph:
         level=styles.levels.get(style, int(match[1] or 1) if match else 0),
         may_be_heading=not is_item and not is_within,
         is_centered=properties is not None and _value(properties, "jc") == "center",
+        item_of=f"{label.list_id} {label.level} {label.text[0].isdecimal()}" if label and is_numbered else "",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from .labels import MAX_LEVELS, Counter, Label, Level
+from .typed_labels import take_typed_label
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFF = ("0", "false", "off", "none")
@@ -113,7 +114,7 @@ class WordNumbers:
             number, level = self._reference(paragraph)
             numbered_list = self._lists.find(number) if number else None
             if numbered_list and not _is_removed(paragraph):
-                labels[paragraph] = self._count(numbered_list, number, level)
+                labels[paragraph] = take_typed_label(paragraph, self._count(numbered_list, number, level))
         return labels
 
     def _count(self, numbered_list: _List, number: str, level: int) -> Label:
