@@ -12,7 +12,7 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 
-from .beside_text import open_document_parts
+from .beside_text import open_document_objects, open_document_parts
 from .headings import open_document_headings
 from .legacy import word_xml
 from .numbering import html_lists, write_open_document_labels
@@ -74,7 +74,7 @@ def prepare_open_spreadsheet(content: bytes) -> bytes:
 def prepare_open_text(content: bytes) -> bytes:
     """Return a text in which headings are marked as such; its numbers and asterisks as in Word documents."""
     styles = read_part(content, "styles.xml")
-    return change_member(content, "content.xml", ANY_CONTENT, partial(_change_text, styles))
+    return change_member(content, "content.xml", ANY_CONTENT, partial(_change_text, content, styles))
 
 
 def prepare_book(content: bytes) -> bytes:
@@ -167,10 +167,11 @@ def _change_cells(root: etree._Element) -> None:
                 cell.attrib.pop(f"{_OFFICE}{name}", None)
 
 
-def _change_text(styles: etree._Element | None, root: etree._Element) -> None:
+def _change_text(content: bytes, styles: etree._Element | None, root: etree._Element) -> None:
     open_document_headings.mark_headings(root, styles)
     numbers = OpenDocumentNumbers(part for part in (styles, root) if part is not None)
     write_open_document_labels.write_labels(root, numbers.labels(root))
+    open_document_objects.write_objects(root, partial(read_part, content, strict=False))
     open_document_parts.place_parts(root)
     for element in root.iter():
         element.text = element.text and with_marks(element.text)

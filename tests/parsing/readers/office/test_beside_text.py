@@ -1,8 +1,12 @@
 """Boxes, notes, charts, diagrams, remarks and changes in Word and OpenDocument texts."""
 
+import io
+import zipfile
+
 import pytest
 
 from tests.parsing.conftest import Read
+from tests.parsing.files.archives import packed
 from tests.parsing.files.office import CHART, DRAWING, REFERENCE, WORD, docx, paragraph, relations
 from tests.parsing.files.open_document import open_document
 
@@ -199,3 +203,19 @@ def _open_box(*texts: str) -> str:
 )
 def test_parts_of_open_documents(read: Read, body: str, text: str) -> None:
     assert read(open_document("text", body), "a.odt").text == text
+
+
+def test_sheets_in_an_open_document_are_tables_behind_their_paragraph(read: Read) -> None:
+    frame = '<draw:frame><draw:object xlink:href="./Object 1" xmlns:xlink="http://www.w3.org/1999/xlink"/></draw:frame>'
+    text = open_document("text", f"<text:p>Costs:{frame}</text:p><text:p>The end.</text:p>")
+    rows = "".join(
+        f"<table:table-row>{''.join(f'<table:table-cell><text:p>{cell}</text:p></table:table-cell>' for cell in row)}"
+        '<table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
+        for row in (["Item", "Price"], ["Hive", "120"], [])
+    )
+    sheet = open_document("spreadsheet", f"<table:table>{rows}</table:table>")
+    with zipfile.ZipFile(io.BytesIO(text)) as archive, zipfile.ZipFile(io.BytesIO(sheet)) as part:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        members["Object 1/content.xml"] = part.read("content.xml")
+    expected = "Costs:\n\n| Item | Price |\n| --- | --- |\n| Hive | 120 |\n\nThe end."
+    assert read(packed(members), "a.odt").text == expected
