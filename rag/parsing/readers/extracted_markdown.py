@@ -32,6 +32,7 @@ _DEFAULT_TITLE = re.compile(
     re.I,
 )
 _BOLD_LINE = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;:!?])\*\*(?=[ \t]*\n\n)")
+_BOLD_LINE_OR_LABEL = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;!?])\*\*(?=[ \t]*\n\n)")
 _FENCE_LINE = re.compile(r"^(`{3,}|~{3,})(.*)$", re.M)
 # References to pictures, which are not extracted.
 _PICTURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
@@ -58,6 +59,12 @@ _LONG_WORD, _SHORT_NOUN = re.compile(r"[^\W\d_]{4,}"), re.compile(r"(?<=\s)[A-Z�
 _MAX_CHARACTERS_ABOVE, _MAX_TITLE_CHARACTERS = 300, 200
 # "§ 1 ", "2.1 ", "1. ", "IV. ": a number of the first heading is not part of the title.
 _NUMBER = re.compile(r"\A(?:§ ?\d{1,3}|(?:\d{1,2}\.){1,4}\d{0,2}|\d{1,2}\)|(?:I|[IVX]{2,5})\.) +(?=\S)")
+# The heading of a table of contents is not the title of the document.
+_CONTENTS = re.compile(
+    r"(?:table of )?contents|inhalt|inhaltsverzeichnis|(?:tabla de )?contenidos?|índice|indice|sommaire|sumário|"
+    r"sommario|table des matières|inhoud|inhoudsopgave|spis treści|obsah|содержание|оглавление|зміст|目录|目次",
+    re.I,
+)
 # A shorter text need not have a word of its title.
 _MIN_CHARACTERS_WITH_TITLE = 1_000
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
@@ -117,8 +124,11 @@ def with_chosen_title(parsed: ParsedDocument, *, min_characters: int = _MIN_CHAR
     """
     if parsed.title and not is_of_another_document(parsed.title, parsed.text, min_characters=min_characters):
         return parsed
-    first = parsed.headings[0] if parsed.headings else None
-    is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
+    headings = iter(parsed.headings)
+    above = first = next(headings, None)
+    if first and _CONTENTS.fullmatch(first.title.strip(" :")):
+        first = next(headings, None)
+    is_above_all = above and above.start <= _MAX_CHARACTERS_ABOVE
     title = clean_title(_NUMBER.sub("", first.title).rstrip(":").rstrip()) if first and is_above_all else ""
     return replace(parsed, title=title) if title else parsed
 
@@ -135,8 +145,13 @@ def clean_title(title: str) -> str:
     return "" if _DEFAULT_TITLE.fullmatch(title) else title
 
 
-def promote_bold_lines(markdown: str) -> str:
-    """Turn paragraphs that are one bold line into headings: some programs format headings in no other way."""
+def promote_bold_lines(markdown: str, *, with_labels: bool = False) -> str:
+    """Turn paragraphs that are one bold line into headings: some programs format headings in no other way.
+
+    Args:
+        markdown: The text.
+        with_labels: Whether the line may end with a colon.
+    """
     padded = f"\n\n{markdown}\n\n"
     first = re.search(r"^#+ ", padded, re.M)
 
@@ -146,7 +161,7 @@ def promote_bold_lines(markdown: str) -> str:
         is_title = not padded[: match.start()].strip() and not (first and first[0] == "# ")
         return f"{'#' if is_title else '##'} {match[1]}"
 
-    return _BOLD_LINE.sub(heading, padded)
+    return (_BOLD_LINE_OR_LABEL if with_labels else _BOLD_LINE).sub(heading, padded)
 
 
 def strip_formatting(markdown: str) -> str:

@@ -87,7 +87,8 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
     extracted = extract(rich_text.prepare(content), formats.RTF, limits)
-    text = strip_formatting(_with_numbers_in_titles(promote_bold_lines(place_labels(extracted.markdown)))).strip()
+    markdown = promote_bold_lines(place_labels(extracted.markdown), with_labels=True)
+    text = strip_formatting(_with_numbers_in_titles(markdown)).strip()
     title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
     return with_chosen_title(extracted_markdown.with_title(parse_markdown(text), title))
 

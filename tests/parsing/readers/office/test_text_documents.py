@@ -220,3 +220,16 @@ def test_flat_word_documents_are_read(read: Read) -> None:
     assert (parsed.text, parsed.media_type) == ("# Bees\n\nThey hum.", formats.DOCX)
     with pytest.raises(ParseFailed, match="damaged"):
         read(flat[:-30], "a.xml")
+
+
+def test_bold_lines_of_rich_text_may_end_with_a_colon(read: Read) -> None:
+    parsed = read(_RTF + rb"Bees hum.\par{\b Fees:}\par In May.\par{\b Note:} none.\par}", "a.rtf")
+    assert [heading.title for heading in parsed.headings] == ["Fees:"]
+
+
+@pytest.mark.parametrize(
+    ("first", "title"), [("Contents", "Rules"), ("Inhaltsverzeichnis:", "Rules"), ("Fees", "Fees")]
+)
+def test_a_table_of_contents_does_not_name_a_document(read: Read, first: str, title: str) -> None:
+    headings = (files.paragraph(text, heading=True) for text in (first, "Rules"))
+    assert read(files.docx("".join(headings) + files.paragraph("Bees.")), "a.docx").title == title
