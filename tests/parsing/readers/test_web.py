@@ -189,6 +189,12 @@ def test_headings_that_are_items_of_a_list_stay_headings(read: Read) -> None:
     assert read(page.encode(), "a.html").text == "# Subject\n\n## The boat\n\nIt is Anna."
 
 
+def test_underlined_lines_are_headings_unless_they_are_links(read: Read) -> None:
+    page = "<p>Bees hum.</p><p><u><span>Course requirements:</span></u></p><p>Attend <u>all</u> classes.</p>"
+    page += '<p><u><a href="/more">More about it</a></u></p><p>The end.</p>'
+    assert [heading.title for heading in read(page.encode(), "a.html").headings] == ["Course requirements:"]
+
+
 def test_bold_and_large_lines_are_headings(read: Read) -> None:
     page = b"""<html><body><h2>Club</h2><p>Bees hum all summer in the garden.</p><p><strong>Fees</strong></p>
         <p>The fee is <b>20 euros</b> and is paid in May.</p><p><font size="5"><a name="dates">Dates</a></font><br></p>
