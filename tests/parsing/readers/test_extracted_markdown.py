@@ -38,6 +38,7 @@ def test_emphasised_code_is_found_in_linear_time() -> None:
         *("Microsoft Word - rules.doc", "(Microsoft Office Word - rules)", "rules.indd", "Untitled-1", "Ohne Titel 2"),
         *(
             "Document1",
+            "VI",
             "Präsentation1",
             "Folie 1",
             "PowerPoint-Präsentation",

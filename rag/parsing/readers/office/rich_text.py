@@ -18,6 +18,11 @@ _CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
 # What xberg would write as signs: spaces that do not break, and text that is underlined.
 _SIGN = re.compile(rb"\\(?:[\\{}]|(~)|ul(?:d|db|w|dash)?(?![a-z0-9]))")
 _TABLE_WORD = re.compile(rb"\\(?:[\\{}]|(trowd|intbl|cellx-?\d{1,10}|cell|nestcell|row|par)(?![a-z0-9]))")
+# A list whose labels are typed, as macOS writes it: xberg would write bullets instead.
+_TYPED_LIST = re.compile(
+    rb"\\ls\d{1,5}(?:\\ilvl\d)?(?=(?:\s{0,3}\\[a-z]{1,32}-?\d{0,10} ?){0,10}"
+    rb"\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,7})[.)]\t)"
+)
 # A word that changes nothing, so that the space behind the word that it replaces does not become text.
 _NO_CHANGE = b"\\ltrpar"
 _ESCAPE = re.compile(
@@ -33,6 +38,7 @@ def prepare(content: bytes) -> bytes:
     """
     codec = _codec(content)
     content = _without_frames(_SIGN.sub(_without_sign, _with_notes_at_end(_HIDDEN.sub(b"", content))))
+    content = _TYPED_LIST.sub(b"", content)
     if _MARK_OF_ABIWORD in content:
         return content.replace(_ITEM_OF_ABIWORD, b"{\\pard")
     return rich_text_labels.write_labels(content, lambda part: _decode(part, codec))

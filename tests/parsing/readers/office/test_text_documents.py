@@ -145,9 +145,13 @@ _ROW = rb"\trowd\cellx900%s\pard\intbl %s\cell\row\pard"
             _ROW % (b"", b"All") + _ROW % (rb"\cellx1800", rb"Bees\cell 12") + rb"\par Wasps.",
             "| All |  |\n| --- | --- |\n| Bees | 12 |\n\nWasps.",
         ),
+        (
+            b"Bees\\\n\\pard\\ls1\\ilvl0\n\\b \\cf0 1.\tFees\\\n\\b0\\pard\\ls1\\ilvl1\\cf0 a.\tMay.\\\nb.\tJune.",
+            "Bees\n\n## 1. Fees\n\na. May.\n\nb. June.",
+        ),
         (rb"5\~km {\ul far} \ulnone on__e \\ul a\\~b\par", "5 km far on__e \\ul a\\~b"),
     ],
-    ids=["frames", "table", "signs"],
+    ids=["frames", "table", "typed labels", "signs"],
 )
 def test_frames_and_signs_of_rich_text_are_text(read: Read, body: bytes, text: str) -> None:
     assert read(_RTF + body + b"}", "a.rtf").text.replace("\xa0", " ") == text
@@ -157,6 +161,7 @@ def test_frames_and_signs_of_rich_text_are_text(read: Read, body: bytes, text: s
     "unit",
     [
         rb"\trowd\row",
+        rb"\ls1\b ",
         rb"{\footnote ",
         rb"{\b\i",
         rb"\v",
