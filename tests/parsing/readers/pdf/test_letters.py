@@ -132,9 +132,11 @@ def test_raised_letters_are_found_in_linear_time() -> None:
     assert takes_linear_time(join, lambda length, attempt: f"a{attempt}\r\nb " * (length // 8), 40_000)
 
 
-def test_ligatures_without_letters_are_known_by_their_width(read: Read) -> None:
+@pytest.mark.parametrize("sign", ["\ufffd", "\u08a2"])
+def test_ligatures_without_letters_are_known_by_their_width(read: Read, sign: str) -> None:
+    """Some programs name a letter of another script instead."""
     # The sign for "z" is as wide as "ti" in this font, that for "m" as no ligature.
-    letters = string.ascii_lowercase.replace("z", "\ufffd").replace("m", "\ufffd")
+    letters = string.ascii_lowercase.replace("z", sign).replace("m", "\ufffd")
     content = "BT /F1 12 Tf 72 700 Td (the rulers of our nazon find that acm is a sign) Tj 0 -14 Td (z) Tj ET"
     text = read(files.pdf_with_letters(content, letters), "a.pdf").text
     assert "rulers of our nation find that ac\ufffd is" in text

@@ -6,6 +6,7 @@ as "fi", are written with it.
 
 import ctypes
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
@@ -13,8 +14,9 @@ from statistics import median
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-# What pdfium writes for a sign without a letter.
-_UNKNOWN = "\ufffd"
+# What pdfium writes for a sign without a letter; and letters of other scripts within a Latin word, which some programs
+# of TeX name instead.
+_UNKNOWN = re.compile("\ufffd|(?<=[a-zA-Z])[\u0590-\u08ff](?=[a-z])")
 # Of a page; and how many letters show the widths of those of a font.
 _MAX_LIGATURES, _MAX_LETTERS, _MAX_NAME_BYTES = 3_000, 5_000, 200
 # How wide a ligature of Calibri and fonts like it is, relative to its letters; and how far it may be from that, in
@@ -30,7 +32,7 @@ def find_ligatures(text_page: pdfium.PdfTextPage, characters: Sequence[str]) -> 
         text_page: The text layer of the page.
         characters: Its characters.
     """
-    places = [place for place, character in enumerate(characters) if character == _UNKNOWN]
+    places = [sign.start() for sign in _UNKNOWN.finditer("".join(characters))]
     places = [place for place in places if _is_in_word(characters, place)]
     if not 0 < len(places) <= _MAX_LIGATURES:
         return {}
