@@ -37,7 +37,17 @@ class Square:
     size: float
 
 
-def draw(pages: Sequence[Sequence[Text | Rule | Square]], *, title: str = "") -> bytes:
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A filled rectangle. `x`, `y`: its lower left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def draw(pages: Sequence[Sequence[Text | Rule | Square | Bar]], *, title: str = "") -> bytes:
     """Return a PDF with these pages. `title`: what the file declares as its title."""
     listed = " ".join(f"{6 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -59,7 +69,9 @@ def draw(pages: Sequence[Sequence[Text | Rule | Square]], *, title: str = "") ->
     return _write(objects)
 
 
-def _operators(item: Text | Rule | Square) -> str:
+def _operators(item: Text | Rule | Square | Bar) -> str:
+    if isinstance(item, Bar):
+        return f"{item.x:.2f} {item.y:.2f} {item.width:.2f} {item.height:.2f} re f"
     if isinstance(item, Square):
         return f"{item.x:.2f} {item.y:.2f} {item.size:.2f} {item.size:.2f} re f"
     if isinstance(item, Rule):

@@ -6,8 +6,6 @@ Other pages stay as xberg read them, by the places of their letters.
 import io
 import itertools
 import re
-import statistics
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -19,6 +17,7 @@ from .letters.detached_labels import attach_labels
 from .reading_order import in_reading_order
 from .tables import table_places
 from .tables.aligned_tables import find_aligned_tables, find_rows
+from .tables.lines_of_tables import divide_at_titles, find_lines, find_lines_within
 from .tables.ruled_tables import RuledTable, find_ruled_tables
 from .tables.rules_between_rows import find_tables_with_rules
 from .text_lines import PageLines, TextLine, mark_bullets
@@ -29,10 +28,6 @@ from .work_budget import WorkBudget, WorkExceeded
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
-# In heights of a letter: where the middle of a line is above its base line, and how high the lines of a table are.
-_MIDDLE_OF_LINE, _MAX_HEIGHTS = 0.3, 1.3
-# How many words of a table may be divided in its cells, such as those with raised letters.
-_MAX_OTHER_WORDS = 2
 _MIN_SHARE_OF_LETTERS, _MIN_SHARE_OF_REPEATED = 0.8, 0.5
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 # Parts of words in scripts from Devanagari to Burmese, and in Khmer. Browsers write what several signs stand for
@@ -115,7 +110,8 @@ class _Pages:
         lines = headers_and_footers.leave_out(page_of_lines, self._repeated, text)
         text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
-        within = [_lines_within(table, lines) for table in ruled]
+        ruled = [part for table in ruled for part in divide_at_titles(table, lines)][:_MAX_TABLES]
+        within = [find_lines_within(table, lines) for table in ruled]
         lines, is_ordered = in_reading_order(page_lines, lines, find_rows(page_lines, lines), within, self._budget)
         with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
         ruled += [table for table in with_rules if not any(_overlap(table, other) for other in ruled)]
@@ -168,7 +164,7 @@ class _Pages:
         if not tables or self._document.get_formtype() != pdfium_c.FORMTYPE_NONE:
             return []
         self._characters.take(len(tables) * (1 + len(lines) // _LINES_PER_STEP))
-        return [(numbers, table) for table in tables if (numbers := _lines_of_table(table, lines))]
+        return [(numbers, table) for table in tables if (numbers := find_lines(table, lines))]
 
     def _insert(self, tables: Sequence[table_places.Rows], text: str) -> str:
         return table_places.insert(text, tables, self._budget) if tables else text
@@ -207,31 +203,6 @@ class _Pages:
         self._characters.take(1 + len(page_lines.text))
         box = page.get_cropbox()
         return page, page_lines, attach_labels([line for line in page_lines.lines() if _is_on_page(line, box)])
-
-
-def _lines_within(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
-    return frozenset(
-        number
-        for number, line in enumerate(lines)
-        if table.left <= line.left <= table.right
-        and table.bottom < line.bottom + _MIDDLE_OF_LINE * line.height < table.top
-    )
-
-
-def _lines_of_table(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
-    """Return the numbers of the lines that a table consists of; none if some are missing, or have other words."""
-    numbers = _lines_within(table, lines)
-    heights = [lines[number].height for number in numbers]
-    if heights and max(heights) > _MAX_HEIGHTS * statistics.median(heights):  # headings: lines around parts of a page
-        return frozenset()
-    in_lines = Counter(word for number in numbers for word in lines[number].text.split())
-    in_cells = Counter(word for row in table.rows for cell in row for word in cell.split())
-    has_same_words = (in_lines - in_cells).total() <= _MAX_OTHER_WORDS and _letters(in_lines) == _letters(in_cells)
-    return numbers if has_same_words else frozenset()
-
-
-def _letters(words: Counter[str]) -> Counter[str]:
-    return Counter(character for word in words.elements() for character in word if character.isalnum())
 
 
 def _overlap(table: RuledTable, other: RuledTable) -> bool:

@@ -22,12 +22,15 @@ from .grids import TOLERANCE, Line, distinct, find_grids, without_backgrounds
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 _MAX_PATHS, _MAX_AREAS = 20_000, 100
+_POINTS_OF_RECTANGLE = (4, 5)
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
 # In points: the smallest cell at the side of a table without a line, and how many lines end there.
 _MIN_CELL, _MIN_OPEN = 10.0, 2
 # In points: how far the background of a cell may be from that of its text, which some programs draw in addition.
 _MIN_AREA, _MAX_PADDING = 3.0, 12.0
+# Names of columns and two empty rows below them.
+_MIN_ROWS_OF_FORM = 3
 # The letters of a value: "40 km", "EUR 3.50".
 _MAX_LETTERS_OF_UNIT = 3
 _MAX_BOXES = 5_000
@@ -76,12 +79,14 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
                 for (top, bottom), row in zip(bounds, rows, strict=True)
                 for part in _divide(texts, columns_at, xs, row, [at for at in places if bottom <= at[1] < top])
             ]
-        rows = [row for row in rows if any(row)]
-        has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
+        is_form = len(rows) >= _MIN_ROWS_OF_FORM
+        rows = _without_empty_cells(rows)
+        has_columns = len(rows[0]) >= 2 if rows else False
+        is_form = is_form and len(rows) == 1 and all(rows[0])  # names of columns above rows to fill in
         has_short_cells = all(len(cell) <= MAX_CELL_CHARACTERS for row in rows for cell in row)
         if all(line.is_edge for line in (*rules, *columns)):  # words with a background are not cells
             has_columns = sum(sum(map(bool, row)) > 1 for row in rows) * 2 >= len(rows)
-        if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):
+        if (len(rows) >= 2 or is_form) and has_columns and has_short_cells and not table_places.is_layout(rows):
             is_reversed = is_right_to_left("".join(cell for row in rows for cell in row))
             rows = [row[::-1] for row in rows] if is_reversed else rows
             yield RuledTable(rows, xs[0], ys[-1], xs[-1], ys[0])
@@ -106,6 +111,12 @@ def _row(
     for first, text in zip(starts, texts.row(edges, top, bottom), strict=True):
         cells[first] = "\n".join(line.strip() for line in text.splitlines() if line.strip())
     return cells
+
+
+def _without_empty_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the rows without those and the columns that are empty, such as the space within a double line."""
+    columns = [any(column) for column in zip(*rows, strict=True)]
+    return [list(itertools.compress(row, columns)) for row in rows if any(row)]
 
 
 def _count_lines(row: Sequence[str]) -> int:
@@ -200,13 +211,19 @@ def _is_within_padding(bounds: tuple[float, float, float, float], area: tuple[fl
 
 def _segments(drawn: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """Yield the straight lines of a path, as pairs of points of the page."""
+    count = pdfium_c.FPDFPath_CountSegments(drawn)
+    left, bottom, right, top = drawn.get_bounds()
+    if count in _POINTS_OF_RECTANGLE and min(right - left, top - bottom) <= 1:  # Word draws its lines as rectangles
+        x, y = (left + right) / 2, (bottom + top) / 2
+        yield ((left, y), (right, y)) if right - left > top - bottom else ((x, bottom), (x, top))
+        return
     matrix = drawn.get_matrix()
     start = last = (0.0, 0.0)
-    for number in range(min(pdfium_c.FPDFPath_CountSegments(drawn), 4 * _MAX_LINES)):
+    for number in range(min(count, 4 * _MAX_LINES)):
         segment = pdfium_c.FPDFPath_GetPathSegment(drawn, number)
-        x, y = ctypes.c_float(), ctypes.c_float()
-        pdfium_c.FPDFPathSegment_GetPoint(segment, x, y)
-        point = matrix.on_point(x.value, y.value)
+        x_read, y_read = ctypes.c_float(), ctypes.c_float()
+        pdfium_c.FPDFPathSegment_GetPoint(segment, x_read, y_read)
+        point = matrix.on_point(x_read.value, y_read.value)
         kind = pdfium_c.FPDFPathSegment_GetType(segment)
         if kind == pdfium_c.FPDF_SEGMENT_LINETO:
             yield last, point

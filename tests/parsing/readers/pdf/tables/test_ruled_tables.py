@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
-from benchmarks.support.drawn_pdf import Rule, Text
+from benchmarks.support.drawn_pdf import Bar, Rule, Text
 from tests.parsing import files
 from tests.parsing.conftest import Read
 
@@ -131,3 +131,48 @@ def test_names_in_bold_type_are_no_headings(read: Read) -> None:
     parsed = read(drawn_pdf.draw([items]), "a.pdf")
     assert "| Sofa | 1700 |\n| Chair | 400 |\n| Carpet | 350 |" in parsed.text
     assert not parsed.headings
+
+
+def _timetable(header: Text, *others: Text) -> bytes:
+    """A table of two columns, whose texts were written column by column. `header`: its first row."""
+    rows = [("8:00", "The first boat leaves"), ("9:30", "The museum opens"), ("12:00", "Lunch on the pier")]
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(len(rows) + 2)]
+    items += [Rule(x, 700, x, 620) for x in (56, 356)]
+    items += [Rule(156, 680 if header.size > 14 else 700, 156, 620)]
+    cells = [Text(60 + 100 * column, 666 - 20 * y, row[column]) for column in (0, 1) for y, row in enumerate(rows)]
+    return drawn_pdf.draw([[Text(56, 740, "Please be in time."), *items, header, *others, *cells]])
+
+
+def test_a_title_across_a_table_is_a_heading(read: Read) -> None:
+    parsed = read(_timetable(Text(60, 685, "Monday", 16)), "a.pdf")
+    assert [heading.title for heading in parsed.headings] == ["Monday"]
+    assert "Monday\n\n| 8:00 | The first boat leaves |\n| --- | --- |\n| 9:30 | The museum opens |" in parsed.text
+
+
+def test_names_of_columns_in_large_type_belong_to_their_table(read: Read) -> None:
+    text = read(_timetable(Text(60, 685, "Time", 14), Text(160, 685, "What", 14)), "a.pdf").text
+    assert "| Time | What |\n| --- | --- |\n| 8:00 | The first boat leaves |" in text
+
+
+def test_a_form_has_the_names_of_its_columns_as_a_row(read: Read) -> None:
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(4)]
+    items += [Rule(x, 700, x, 640) for x in (56, 156, 256, 356)]
+    items += [Text(60 + 100 * x, 686, name) for x, name in enumerate(["Name", "Date", "Signature"])]
+    assert "| Name | Date | Signature |" in read(drawn_pdf.draw([items]), "a.pdf").text
+
+
+def test_a_double_line_is_no_column(read: Read) -> None:
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(3)]
+    items += [Rule(x, 700, x, 660) for x in (56, 152, 157, 356)]
+    items += [Text(60 + 100 * x, 686 - 20 * y, f"cell {x}{y}") for y in (0, 1) for x in (0, 1)]
+    assert "| cell 00 | cell 10 |\n| --- | --- |\n| cell 01 | cell 11 |" in read(drawn_pdf.draw([items]), "a.pdf").text
+
+
+def test_lines_that_are_narrow_rectangles_count_once(read: Read) -> None:
+    """Word draws a rectangle for each side of a cell: a page of a timetable has a thousand of them."""
+    cells = [(x, y) for y in range(30) for x in range(10)]
+    items: list[Bar | Text] = [Bar(56 + 48 * x, 760 - 20 * y, 48, 0.5) for x, y in cells]
+    items += [Bar(56 + 48 * x, 740 - 20 * y, 48, 0.5) for x, y in cells]
+    items += [Bar(56 + 48 * x, 740 - 20 * y, 0.5, 20) for x, y in cells]
+    items += [Text(60 + 48 * x, 746 - 20 * y, f"c{x}-{y}", 8) for x, y in cells]
+    assert "| c0-9 | c1-9 | c2-9 | c3-9 |" in read(drawn_pdf.draw([items]), "a.pdf").text
