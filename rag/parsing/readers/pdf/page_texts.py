@@ -13,6 +13,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text
+from .drawn_bullets import mark_bullets
 from .letters.detached_labels import attach_labels
 from .reading_order import in_reading_order
 from .tables import table_places
@@ -20,7 +21,7 @@ from .tables.aligned_tables import find_aligned_tables, find_rows
 from .tables.lines_of_tables import divide_at_titles, find_lines, find_lines_within
 from .tables.ruled_tables import RuledTable, find_ruled_tables
 from .tables.rules_between_rows import find_tables_with_rules
-from .text_lines import PageLines, TextLine, mark_bullets
+from .text_lines import PageLines, TextLine
 from .upright_pages import turn_upright
 from .work_budget import WorkBudget, WorkExceeded
 

@@ -3,11 +3,10 @@
 import ctypes
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -46,9 +45,6 @@ _BOLD_ENDINGS = (b"-medi", b"-mediital")
 _MIN_INITIAL = 1.5
 # In heights of a letter: words that are farther apart are in different cells.
 _CELL_GAP = 1.0
-# A drawn bullet: its size and its distance from the text, in heights of a letter. More of them are a drawing.
-_MIN_BULLET, _MAX_BULLET, _MAX_BULLET_GAP = 0.1, 0.6, 2.0
-_MAX_BULLETS, _MAX_DRAWN = 500, 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +81,6 @@ class TextLine:
     is_fixed: bool
     start: int
     ends_bold: bool = False
-
-
-def mark_bullets(page: pdfium.PdfPage, lines: Sequence[TextLine]) -> list[TextLine]:
-    """Return the lines with a bullet before those that have a drawn one at their left: browsers print lists so."""
-    bullets = sorted(_find_bullets(page)) if lines else []
-    heights = [middle for middle, _, _ in bullets]
-    marked = []
-    for line in lines:
-        beside = bullets[bisect_left(heights, line.bottom) : bisect_right(heights, line.bottom + line.height)]
-        has_bullet = line.start >= 0 and any(
-            line.left - _MAX_BULLET_GAP * line.height < right <= line.left
-            and _MIN_BULLET * line.height < size < _MAX_BULLET * line.height
-            for _, right, size in beside
-        )
-        marked.append(replace(line, text=f"• {line.text.lstrip()}") if has_bullet else line)
-    return marked
-
-
-def _find_bullets(page: pdfium.PdfPage) -> list[tuple[float, float, float]]:
-    """Return the middle, the right end and the size of what is drawn as wide as high; nothing if there is much."""
-    bullets = []
-    for drawn in islice(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=1), _MAX_DRAWN):
-        left, bottom, right, top = drawn.get_bounds()
-        if right - left > 0 and abs((right - left) - (top - bottom)) <= (right - left) / 5:
-            bullets.append(((bottom + top) / 2, right, right - left))
-            if len(bullets) > _MAX_BULLETS:
-                return []
-    return bullets
 
 
 def read_characters(text_page: pdfium.PdfTextPage) -> str:
