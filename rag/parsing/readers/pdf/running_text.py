@@ -13,7 +13,7 @@ from itertools import pairwise
 from .text_lines import SOFT_HYPHEN, TextLine
 
 # In heights of a letter of the text.
-_HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT = 1.12, 1.5, 1.08, 0.9
+_HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT, _COLORED_HEIGHT = 1.12, 1.5, 1.08, 0.9, 1.05
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 200, 100, 3, 6
 _MAX_HEADING_LINES = 6
@@ -51,6 +51,7 @@ class Styles:
     heading_heights: tuple[float, ...]
     is_bold_text: bool
     pitch: float
+    text_color: tuple[int, int, int] | None = None
 
 
 def find_styles(lines: Iterable[TextLine]) -> Styles:
@@ -66,13 +67,17 @@ def find_styles(lines: Iterable[TextLine]) -> Styles:
         if is_larger and (not heights or line.height * _SAME_HEIGHT < heights[-1]):
             heights.append(line.height)
     bold = sum(len(line.text) for line in lines if line.is_bold)
+    colors = Counter[tuple[int, int, int] | None]()
+    for line in lines:
+        colors[line.color] += len(line.text)
+    text_color = colors.most_common(1)[0][0] if colors else None
     pitches = [
         (previous.end - line.bottom) / line.height
         for previous, line in pairwise(lines)
         if _is_same_height(previous, line) and 0.8 < (previous.end - line.bottom) / line.height < 2.5
     ]
     pitch = statistics.median(pitches) if pitches else _USUAL_PITCH
-    return Styles(text_height, tuple(heights), bold * 2 > sum(len(line.text) for line in lines), pitch)
+    return Styles(text_height, tuple(heights), bold * 2 > sum(len(line.text) for line in lines), pitch, text_color)
 
 
 def is_in_order(lines: Sequence[TextLine]) -> bool:
@@ -172,9 +177,17 @@ def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles:
             return 0
         places = enumerate(styles.heading_heights, 1)
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
-    if line.is_bold and not styles.is_bold_text and line.height >= _BOLD_HEIGHT * styles.text_height:
+    if _is_emphasized(line, styles):
         return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, rows, styles) else 0
     return 0
+
+
+def _is_emphasized(line: TextLine, styles: Styles) -> bool:
+    """Return whether a line is bold in a text that is not, or a little larger and in another colour."""
+    if line.is_bold and not styles.is_bold_text:
+        return line.height >= _BOLD_HEIGHT * styles.text_height
+    is_colored = line.color is not None and styles.text_color is not None and line.color != styles.text_color
+    return is_colored and line.height >= _COLORED_HEIGHT * styles.text_height
 
 
 def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> bool:
@@ -206,9 +219,9 @@ def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int],
 
 
 def _is_same_title(line: TextLine, following: TextLine, styles: Styles) -> bool:
-    """Return whether two lines are bold and on each other as the lines of a paragraph are."""
-    is_bold = line.is_bold and following.is_bold
-    return is_bold and not _MARKED.match(following.text.lstrip()) and _is_next_line(line, following, styles)
+    """Return whether two lines are emphasized and on each other as the lines of a paragraph are."""
+    is_title = _is_emphasized(line, styles) and _is_emphasized(following, styles)
+    return is_title and not _MARKED.match(following.text.lstrip()) and _is_next_line(line, following, styles)
 
 
 def _continues(

@@ -70,6 +70,7 @@ class TextLine:
         is_fixed: Whether its first and last letter are as wide as all others, as in a program.
         start: The number of its first character on the page; -1 if they are in another order there.
         ends_bold: Whether its last letter is bold.
+        color: The colour of its first and last letter, as red, green and blue; None if they differ.
     """
 
     text: str
@@ -81,6 +82,7 @@ class TextLine:
     is_fixed: bool
     start: int
     ends_bold: bool = False
+    color: tuple[int, int, int] | None = None
 
 
 def read_characters(text_page: pdfium.PdfTextPage) -> str:
@@ -180,7 +182,9 @@ class PageLines:
                 words = words.translate(_LIGATURES)
                 bottom, end = self._base_line(first), self._base_line(last)
                 ends_bold = fonts[1][0] or start in self._overprinted
-                yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start, ends_bold)
+                colors = self._color(first), self._color(last)
+                color = colors[0] if colors[0] == colors[1] else None
+                yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start, ends_bold, color)
 
     def _with_bullet(self, start: int, words: str) -> str:
         """Return a line with a sign for the letter that Word has as a bullet: an "o" as wide as all other letters."""
@@ -259,6 +263,11 @@ class PageLines:
         is_fixed = bool(flags.value & _FIXED_PITCH) or any(part in known for part in _FIXED_NAMES)
         is_bold = any(part in known for part in _BOLD_NAMES) or known.endswith(_BOLD_ENDINGS)
         return is_bold or self._has_outline(number), is_fixed
+
+    def _color(self, number: int) -> tuple[int, int, int]:
+        red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+        pdfium_c.FPDFText_GetFillColor(self._text_page, number, red, green, blue, alpha)
+        return red.value, green.value, blue.value
 
     def _has_outline(self, number: int) -> bool:
         """Return whether a character is filled and has a line around it: bold type of fonts that have none."""

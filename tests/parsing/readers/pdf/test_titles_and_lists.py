@@ -3,6 +3,8 @@
 import string
 from dataclasses import replace
 
+import pytest
+
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Text
 from rag.parsing.readers.pdf.running_text import as_markdown, find_styles
@@ -89,3 +91,16 @@ def test_words_with_a_background_are_no_cells(read: Read) -> None:
     text = "".join(f" 0 -14 Td ({row}) Tj" for row in rows)
     content = f"0.9 g{areas} 0 g BT /F1 12 Tf 72 712 Td {text} ET"
     assert "|" not in read(files.pdf_with_letters(content, string.ascii_lowercase), "a.pdf").text
+
+
+@pytest.mark.parametrize(("color", "is_heading"), [((47, 84, 150), True), ((0, 0, 0), False)])
+def test_titles_of_word_in_another_color_are_headings(color: tuple[int, int, int], *, is_heading: bool) -> None:
+    """They are hardly larger than the text, and not bold."""
+    title = replace(_line("How to moor", 324, height=11), color=color)
+    text = [replace(line, color=(0, 0, 0)) for line in _TEXT]
+    assert _markdown(title, *text).startswith("# How to moor\n" if is_heading else "How to moor\n")
+
+
+def test_links_in_another_color_are_text() -> None:
+    link = replace(_line("www.example.org", 324), color=(0, 0, 255))
+    assert "#" not in _markdown(link, *(replace(line, color=(0, 0, 0)) for line in _TEXT))
