@@ -17,6 +17,8 @@ _HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT, _BOLD_HEIGHT, _COLORED_HEIGHT = 1.
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
 _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 200, 100, 3, 6
 _MAX_HEADING_LINES = 6
+# A heading that only its colour and a little larger type show is short.
+_MAX_COLORED_CHARACTERS = 60
 # How many titles of a level may follow each other without text between them.
 _MAX_TITLES = 4
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
@@ -210,6 +212,8 @@ def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int],
     if last + 1 == len(lines) or last - first >= _MAX_BOLD_LINES or len(title) > _MAX_HEADING_CHARACTERS:
         return False
     if len(title) > _MAX_BOLD_CHARACTERS and first == last:
+        return False
+    if len(title) > _MAX_COLORED_CHARACTERS and not lines[number].is_bold:
         return False
     is_end = above and above.ends_bold and not above.is_bold and _is_next_line(above, lines[first], styles)
     is_statement = _STATEMENT_END.search(title[-_END_CHARACTERS:]) and not _ABBREVIATION.search(title)

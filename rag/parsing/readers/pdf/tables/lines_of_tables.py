@@ -1,6 +1,5 @@
 """Which lines of a page's text a table between drawn lines consists of."""
 
-import itertools
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,8 +9,9 @@ from rag.parsing.readers.pdf.text_lines import TextLine
 
 from .ruled_tables import RuledTable
 
-# In heights of a letter: where the middle of a line is above its base line, and how high the lines of a table are.
-_MIDDLE_OF_LINE, _MAX_HEIGHTS = 0.3, 1.3
+# In heights of a letter: where the middle of a line is above its base line, how high the lines of a table are, and the
+# headings within cells and across the table.
+_MIDDLE_OF_LINE, _MAX_HEIGHTS, _HEADING_HEIGHT, _TITLE_HEIGHT = 0.3, 1.3, 1.12, 1.2
 # How many words of a table may be divided in its cells, such as those with raised letters.
 _MAX_OTHER_WORDS = 2
 _MAX_SHARE_WITH_HEADING = 0.1
@@ -33,7 +33,9 @@ def find_lines(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
     Nor if many cells have a heading above their text: these are lines around parts of a page.
     """
     numbers = find_lines_within(table, lines)
-    large = {_squeeze(line.text) for line in _large_lines([lines[number] for number in numbers])}
+    within = [lines[number] for number in sorted(numbers)]
+    has_headings = bool(_large_lines(within, _MAX_HEIGHTS))
+    large = {_squeeze(line.text) for line in _large_lines(within, _HEADING_HEIGHT)} if has_headings else set()
     cells = [cell.split("\n") for row in table.rows for cell in row if cell]
     with_heading = sum(len({_squeeze(part) in large for part in cell}) > 1 for cell in cells)
     if with_heading > _MAX_SHARE_WITH_HEADING * len(cells):
@@ -47,7 +49,7 @@ def find_lines(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
 def divide_at_titles(table: RuledTable, lines: Sequence[TextLine]) -> Iterator[RuledTable]:
     """Yield the parts of a table between rows that are titles: one text, in larger type than the other cells."""
     within = [lines[number] for number in sorted(find_lines_within(table, lines))]
-    titles = {_squeeze(line.text): line for line in _large_lines(within)}
+    titles = {_squeeze(line.text): line for line in _large_lines(within, _TITLE_HEIGHT)}
     places = [
         (number, title)
         for number, row in enumerate(table.rows)
@@ -66,11 +68,11 @@ def _part(table: RuledTable, first: int, end: int, top: float, bottom: float) ->
         yield replace(table, rows=rows, top=top, bottom=bottom)
 
 
-def _large_lines(lines: Sequence[TextLine]) -> list[TextLine]:
+def _large_lines(lines: Sequence[TextLine], height: float) -> list[TextLine]:
     if not lines:
         return []
-    usual = statistics.median(itertools.chain.from_iterable([line.height] * len(line.text) for line in lines))
-    return [line for line in lines if line.height > _MAX_HEIGHTS * usual]
+    usual = statistics.median(line.height for line in lines)
+    return [line for line in lines if line.height > height * usual]
 
 
 def _squeeze(text: str) -> str:
