@@ -71,7 +71,7 @@ def _part(table: RuledTable, first: int, end: int, top: float, bottom: float) ->
 def _large_lines(lines: Sequence[TextLine], height: float) -> list[TextLine]:
     if not lines:
         return []
-    usual = statistics.median(line.height for line in lines)
+    usual = statistics.median_low(line.height for line in lines)
     return [line for line in lines if line.height > height * usual]
 
 

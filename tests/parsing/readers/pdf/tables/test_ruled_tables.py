@@ -9,6 +9,9 @@ import pytest
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Bar, Rule, Text
+from rag.parsing.readers.pdf.tables.lines_of_tables import find_lines
+from rag.parsing.readers.pdf.tables.ruled_tables import RuledTable
+from rag.parsing.readers.pdf.text_lines import TextLine
 from tests.parsing import files
 from tests.parsing.conftest import Read
 
@@ -152,6 +155,18 @@ def test_a_title_across_a_table_is_a_heading(read: Read) -> None:
 def test_names_of_columns_in_large_type_belong_to_their_table(read: Read) -> None:
     text = read(_timetable(Text(60, 685, "Time", 14), Text(160, 685, "What", 14)), "a.pdf").text
     assert "| Time | What |\n| --- | --- |\n| 8:00 | The first boat leaves |" in text
+
+
+@pytest.mark.parametrize(("size", "count"), [(16, 0), (10, 8)])
+def test_lines_around_parts_of_a_page_with_headings_are_no_table(size: float, count: int) -> None:
+    cells = [("Opening hours", 100, 680), ("How to join", 300, 680), ("Our boats", 100, 580), ("The lake", 300, 580)]
+    lines = [
+        TextLine(text, x, y - 20 * below, y - 20 * below, height, False, False, -1)
+        for title, x, y in cells
+        for below, (text, height) in enumerate([(title, size), ("We meet on Sundays", 10.0)])
+    ]
+    texts = [f"{title}\nWe meet on Sundays" for title, _, _ in cells]
+    assert len(find_lines(RuledTable([texts[:2], texts[2:]], 56, 500, 456, 700), lines)) == count
 
 
 def test_a_form_has_the_names_of_its_columns_as_a_row(read: Read) -> None:
