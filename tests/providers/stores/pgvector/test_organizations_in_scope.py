@@ -128,3 +128,24 @@ def test_naming_the_organization_finds_the_same(world: World, exact_limit: int, 
         expected = search(listed, "zebra lion", mode, exact_limit=exact_limit, member=member)
         assert search(named, "zebra lion", mode, exact_limit=exact_limit, member=member) == expected
         assert expected[0].chunks
+
+
+def _document_scans() -> int:
+    """How often this transaction has scanned the table of documents or one of its indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_xact_user_tables WHERE relname = 'rag_document'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_documents_that_meet_a_filter_are_not_read_again_for_each_match(world: World) -> None:
+    source, member = world.source(), Caller(world.users["member"])
+    for number in range(50):
+        tag = "wanted" if number % 2 else "other"
+        ingest_text(source, str(number), f"lion {number}", lang="en", tags=(tag,))
+    scope = SearchScope((), source.embedding_model_id, Filters(tags=("wanted",)), (world.home.pk,))
+    before = _document_scans()
+    (candidates,) = search(scope, "lion", Mode.LEXICAL, exact_limit=0, member=member)
+    assert len(candidates.lexical_ids) == 20
+    assert _document_scans() - before < 10
