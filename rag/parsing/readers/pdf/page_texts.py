@@ -13,8 +13,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text
-from .drawn_bullets import mark_bullets
 from .letters.detached_labels import attach_labels
+from .letters.drawn_bullets import mark_bullets
 from .reading_order import in_reading_order
 from .tables import table_places
 from .tables.aligned_tables import find_aligned_tables, find_rows

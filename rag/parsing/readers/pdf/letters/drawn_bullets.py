@@ -8,7 +8,7 @@ from itertools import islice
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from .text_lines import TextLine
+from rag.parsing.readers.pdf.text_lines import TextLine
 
 # A drawn bullet: its size and its distance from the text, in heights of a letter. More of them are a drawing.
 _MIN_BULLET, _MAX_BULLET, _MAX_BULLET_GAP = 0.1, 0.6, 2.0
