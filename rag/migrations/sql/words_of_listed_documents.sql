@@ -11,7 +11,7 @@ DECLARE
     by_source_list boolean := NOT is_filtered;
 BEGIN
     -- Documents of the scope that meet the filters, and that are few: each of their chunks is compared, or each that has
-    -- one of the terms. Their ids are hashed: in an index scan for each match, all of them would be read each time.
+    -- one of the terms. In a subquery PostgreSQL hashes their ids: an index scan for each match would read all of them.
     IF is_filtered AND filters.documents IS NOT NULL THEN
         IF required_terms IS NULL THEN
             RETURN QUERY
@@ -19,10 +19,12 @@ BEGIN
             JOIN rag_chunkterms AS terms ON terms.source_id = document.source_id AND terms.document_id = document.id
             WHERE document.id = ANY(filters.documents) ORDER BY distance, terms.chunk_id LIMIT maximum;
         ELSE
-            RETURN QUERY EXECUTE
-            'SELECT chunk_id, (weights <#> $1) + 0 AS distance FROM rag_chunkterms '
-            'WHERE terms && $2 AND document_id IN (SELECT unnest($3)) ORDER BY distance, chunk_id LIMIT $4'
-            USING query, required_terms, filters.documents, maximum;
+            RETURN QUERY EXECUTE format(
+                'SELECT chunk_id, (weights <#> $6) + 0 AS distance FROM rag_chunkterms '
+                'WHERE terms && $7 AND %s AND document_id IN (SELECT unnest($9)) ORDER BY distance, chunk_id LIMIT $8',
+                CASE WHEN rag_are_common_elsewhere(scope, required_terms) THEN rag_in_source_list(scope) ELSE 'true' END
+            ) USING scope.model, scope.lists, scope.model_use, scope.second_of, scope.sources, query, required_terms,
+                maximum, filters.documents;
         END IF;
         RETURN;
     END IF;

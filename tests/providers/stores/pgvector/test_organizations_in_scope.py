@@ -145,7 +145,9 @@ def test_documents_that_meet_a_filter_are_not_read_again_for_each_match(world: W
         tag = "wanted" if number % 2 else "other"
         ingest_text(source, str(number), f"lion {number}", lang="en", tags=(tag,))
     scope = SearchScope((), source.embedding_model_id, Filters(tags=("wanted",)), (world.home.pk,))
+    (expected,) = search(scope, "lion", Mode.LEXICAL, exact_limit=1000, member=member)
     before = _document_scans()
     (candidates,) = search(scope, "lion", Mode.LEXICAL, exact_limit=0, member=member)
     assert len(candidates.lexical_ids) == 20
+    assert candidates.lexical_ids == expected.lexical_ids
     assert _document_scans() - before < 10
