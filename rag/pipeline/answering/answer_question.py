@@ -83,12 +83,13 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         grounding = add_probability_of_parts(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
-    closest = "" if grounding.is_groundable else describe_closest(question.text, context)
+    is_pending = not grounding.is_groundable and LANGUAGE_PENDING in retrieval.warnings
+    closest = "" if grounding.is_groundable or is_pending else describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
         context = _build_context(question, grounding.relevant, options, sanitized)
     yield retrieval
     if not grounding.is_groundable:
-        if LANGUAGE_PENDING in retrieval.warnings:
+        if is_pending:
             grounding = dataclasses.replace(grounding, gaps=())  # its words may well be there, in another language
             answer = postpone(question.text, grounding)
         else:

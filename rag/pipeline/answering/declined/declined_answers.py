@@ -6,6 +6,7 @@ from rag.errors import InsufficientContext
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
 from rag.pipeline.answering.extractive.quotes import Quote
 from rag.pipeline.answering.extractive.render_quotes import plain_heading, render_quotes
+from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.text.markup.pictures import disable_pictures
@@ -19,7 +20,8 @@ _MAX_LISTED_GAPS = 10
 # From this probability on, or with so similar a heading, the closest passage may well contain the answer, so the text
 # says that none is clear. Below such headings are the answers to eight of twelve declined questions.
 _MIN_UNCLEAR, _MIN_UNCLEAR_HEADING_SIMILARITY = 0.15, 0.375
-# The cosine similarity to the question from which on the second closest passage is shown as well.
+# The cosine similarity to the question from which on the second closest passage is shown as well, measured with the
+# local model.
 _MIN_SIMILARITY_OF_NEXT = 0.2
 
 
@@ -29,7 +31,7 @@ def decline(query: str, grounding: Grounding, closest: str, heading_similarity: 
     Args:
         query: The question.
         grounding: How well the passages can answer it.
-        closest: The sentence of `describe_closest`; empty if there is none.
+        closest: What `describe_closest` returns; empty if there is nothing.
         heading_similarity: The similarity of the best passage's title and headings, 0…1; None if unknown.
     """
     is_unclear = grounding.score >= _MIN_UNCLEAR or (heading_similarity or 0.0) >= _MIN_UNCLEAR_HEADING_SIMILARITY
@@ -59,7 +61,7 @@ def postpone(query: str, grounding: Grounding) -> Answer:
 
 
 def say_no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
-    """Return the statement that no answer was found, with the gaps and the closest passage."""
+    """Return the statement that no answer was found, with the gaps and the closest passages."""
     sentences = sentences_for(query)
     text = sentences.space.join(filter(None, (sentences.no_answer, describe_gaps(query, grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
@@ -72,22 +74,27 @@ def describe_closest(query: str, context: Context) -> str:
     thirds. The second one is left out if it is hardly similar to the question.
     """
     passages, sentences = context.numbered_passages, sentences_for(query)
-    first = _closest_quotes(query, passages, context)
+    similarity = compare_sentences(query, passages, context.passages)
+    first = _closest_quotes(query, passages, similarity)
     if not first:
         return ""
     shown = passages[first[0].number - 1]
-    others = [passage for passage in passages if passage is not shown and passage.score >= _MIN_SIMILARITY_OF_NEXT]
+    others = [
+        passage
+        for passage in passages
+        if passage is not shown and passage.cross_language_cosine >= _MIN_SIMILARITY_OF_NEXT
+    ]
     text = _describe_quotes(first, shown, sentences.closest, sentences.space)
     if not (text and others):
         return text
-    second = _closest_quotes(query, others[:1], context)
+    second = _closest_quotes(query, others[:1], similarity)
     next_text = _describe_quotes(second, others[0], sentences.next_closest, sentences.space)
     return f"{text}\n\n{next_text}".rstrip()
 
 
-def _closest_quotes(query: str, passages: Sequence[Passage], context: Context) -> list[Quote]:
+def _closest_quotes(query: str, passages: Sequence[Passage], similarity: SentenceSimilarity) -> list[Quote]:
     """Return the best quote of these passages, with those that belong to it."""
-    quotes = extract_quotes(query, passages, compare_sentences(query, passages, context.passages))
+    quotes = extract_quotes(query, passages, similarity)
     end = next((number for number, quote in enumerate(quotes, start=1) if not quote.continues), len(quotes))
     return quotes[:end]
 

@@ -117,10 +117,10 @@ def test_the_passage_that_comes_next_is_shown_if_it_is_similar(member: Client, l
     for path, text in (("yard.md", yard), ("hall.md", hall), ("soup.md", "# Soup\n\nPeel the carrots first.")):
         ingest_text(source, path, text)
     question = "Which emperor paid the parking of helicopters in Venice?"
-    first, _, second = ask(member, query=question, dataSourceSlugs=["airfield"]).body["answer"].partition("\n\n")
+    first, _, second = ask(member, query=question, dataSources=["airfield"]).body["answer"].partition("\n\n")
     assert first.endswith("The parking of helicopters in the yard costs four euros.")
     assert second == "The next closest is in “hall.md › Hall”: The hall is where helicopters are repaired in winter."
-    answer = ask(member, query="Who carved the carrots of the moon?", dataSourceSlugs=["airfield"]).body["answer"]
+    answer = ask(member, query="Who carved the carrots of the moon?", dataSources=["airfield"]).body["answer"]
     assert "soup.md" in answer
     assert "next closest" not in answer, "no other passage is similar"
 
