@@ -90,7 +90,7 @@ class LeaseKeeper:
                 self._written -= ids
 
     def give_back(self) -> None:
-        """Put the documents back into the queue, because the worker is asked to stop. That was no attempt.
+        """Put the documents back into the queue, because the worker or this process is to end. That was no attempt.
 
         What is being written stays, and is no attempt either if the process is killed meanwhile.
         """
@@ -149,8 +149,8 @@ def keep_leases() -> Iterator[LeaseKeeper]:
     thread.start()
     try:
         yield held_leases
-    except SystemExit:
-        is_ended = True
+    except SystemExit as error:
+        is_ended = isinstance(error.code, int) and error.code < 0  # as Celery's pool ends a process after a signal
         raise
     finally:
         finished.set()
