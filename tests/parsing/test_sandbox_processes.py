@@ -67,9 +67,11 @@ def test_threads_can_parse_concurrently(tmp_path: Path) -> None:
 
 
 def test_parser_processes_have_no_secrets_and_leave_no_files(
-    read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
+    read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     parse_in_sandbox.stop_parsers()
+    settings.RAG_TEMP_FOLDER = tmp_path / "parsers"
+    settings.RAG_TEMP_FOLDER.mkdir()
     monkeypatch.setenv("SECRET_KEY", SECRET)
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
