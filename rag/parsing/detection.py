@@ -223,7 +223,7 @@ def _looks_like_text(head: bytes) -> bool:
         return True
     sample = head[:_SAMPLE_LENGTH].rstrip(b"\x00\r\n")  # old programs fill the last block of a file
     controls = len(_CONTROLS.findall(_IN_MANUALS.sub(b"", sample)))
-    return (not head or bool(sample)) and b"\x00" not in sample and controls <= len(sample) // 200
+    return (bool(sample) or b"\x00" not in head) and b"\x00" not in sample and controls <= len(sample) // 200
 
 
 def _decode_ascii(head: bytes) -> str:

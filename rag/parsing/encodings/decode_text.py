@@ -50,6 +50,8 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     Raises:
         ParseFailed: If the bytes are not text, or no encoding fits.
     """
+    if data.endswith(b"\x00") and (text := data.rstrip(b"\x00\r\n")).isascii() and b"\x00" not in text:
+        data = text  # old programs fill the last block of a file
     if declared and (decoded := _decode_escaped(data, declared)) is not None:
         return decoded
     if JAPANESE_SHIFT.search(data) and data.isascii():

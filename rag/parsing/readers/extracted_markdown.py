@@ -28,7 +28,7 @@ _DEFAULT_TITLE = re.compile(
     r"(?:titel der präsentation|presentation title|title of (?:the )?presentation|titre de la présentation)|"
     r"adobe photoshop pdf|(?:https?://|file:|localhost\b)\S*|"
     r".*\.(?=\w{0,3}[a-z])\w{3,4}\)?|(?:pdf )?[\d./_ -]{6,}|[a-z]{0,5}_?[a-z]?\d{10,30}|"
-    r".*\\'[0-9a-f]{2}.*|[a-z\d]{1,2}",
+    r".*\\'[0-9a-f]{2}.*|[ivxlcdm\d]{1,2}|[a-z]",
     re.I,
 )
 _BOLD_LINE = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;:!?])\*\*(?=[ \t]*\n\n)")

@@ -35,7 +35,7 @@ _BOILERPLATE = " | ".join(
     [
         "//comment()",
         "//processing-instruction()",
-        *(f"//{tag}" for tag in ("script", "style", "template", "noscript", "svg", "iframe", "object")),
+        *(f"//{tag}" for tag in ("script", "style", "template", "noscript", "svg", "iframe", "object", "xml")),
         *(f"//head/{tag}" for tag in ("title", "meta", "link", "base")),
         *(f"//{tag}" for tag in ("nav", "footer", "form//button", "input", "select", "img", "picture")),
         f"//aside[not({_NOTE})]",
@@ -64,8 +64,9 @@ _LAYOUT_TABLES = (
 # Cells with several paragraphs, and how many words a text has that is no cell of a table.
 # `//table//td` would visit the cells of nested tables once for each table around them.
 _LONG_CELLS, _MIN_WORDS_OF_TEXT = "//td[count(p | div | center | ul | ol | br) >= 3]", 100
+_CELL_TAGS = ("td", "th")
 # Browsers leave such tags out, xberg their text.
-_CELLS_WITHOUT_TABLE = " | ".join(f"//{tag}[not(ancestor::table)]" for tag in ("tbody", "tr", "td", "th"))
+_CELLS_WITHOUT_TABLE = " | ".join(f"//{tag}[not(ancestor::table)]" for tag in ("tbody", *_CELL_TAGS))
 # Office programs write numbered headings as items, with the lists of lower headings in them.
 _LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
 # Browsers show it as a line break, lxml leaves it out.
@@ -174,7 +175,11 @@ def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, s
     for head in page.iter("head"):  # lxml puts the text of a page there that begins with an element it does not know
         head.tag = "div"
     for cell in page.xpath(_CELLS_WITHOUT_TABLE):
+        if cell.getnext() is not None and cell.getnext().tag in _CELL_TAGS:
+            cell.tail = f" {cell.tail or ''}"
         cell.drop_tag()
+    for row in page.xpath("//tr[not(ancestor::table)]"):
+        row.tag = "div"
     for note in list(page.iter("aside")):
         note.tag = "div"
         note.attrib.clear()

@@ -104,9 +104,10 @@ def test_elements_with_spaces_only_are_read(read: Read, empty: str) -> None:
 
 def test_cells_outside_of_tables_are_text(read: Read) -> None:
     """As in browsers. xberg fails if such a cell comes after a space in a heading, and else loses its text."""
-    page = "<body><h3> <td>Fees</td></h3><td>The parking of helicopters</td><p>costs four euros.</p></body>"
+    row = "<tr><td>Zone</td><td>A</td></tr><tr><td>Zone</td><td>B</td></tr>"
+    page = f"<body><h3> <td>Fees</td></h3><td>The parking of helicopters</td><p>costs four euros.</p>{row}</body>"
     text = read(page.encode(), "a.html").text
-    assert text == "### Fees\n\nThe parking of helicopters\ncosts four euros."
+    assert text == "### Fees\n\nThe parking of helicopters\ncosts four euros.\n\nZone A\n\nZone B"
 
 
 def test_a_page_that_begins_with_an_unknown_element_is_read(read: Read) -> None:

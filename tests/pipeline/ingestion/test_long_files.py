@@ -77,7 +77,7 @@ def test_a_file_is_decoded_in_parts(
     assert decoded[:] == text
     file.write_bytes(TEXT.encode() + b"\xe9")
     assert decode_unicode_file(file) is None
-    file.write_bytes(TEXT.encode() + b"\x00")
+    file.write_bytes(TEXT.encode() + b"\x00 and more")
     with pytest.raises(ParseFailed, match="NUL"):
         decode_unicode_file(file)
 

@@ -15,12 +15,12 @@ _HIDDEN = re.compile(rb"\{(?:\\(?!v(?![a-z]))[a-z]{1,32}-?\d{0,10} ?){0,50}\\v(?
 _ITEM_OF_ABIWORD, _MARK_OF_ABIWORD = b"{\\listtext\\pard", b"{\\*\\listtag"
 _TITLE = re.compile(rb"\{\\title\s?([^{}]{1,2000})\}")
 _CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
-# What xberg would write as signs: spaces that do not break, and text that is underlined.
+# What xberg would write as signs: spaces that do not break, which become others, and text that is underlined.
 _SIGN = re.compile(rb"\\(?:[\\{}]|(~)|ul(?:d|db|w|dash)?(?![a-z0-9]))")
 _TABLE_WORD = re.compile(rb"\\(?:[\\{}]|(trowd|intbl|cellx-?\d{1,10}|cell|nestcell|row|par)(?![a-z0-9]))")
 # A list whose labels are typed, as macOS writes it: xberg would write bullets instead.
 _TYPED_LIST = re.compile(
-    rb"\\ls\d{1,5}(?:\\ilvl\d)?(?=(?:\s{0,3}\\[a-z]{1,32}-?\d{0,10} ?){0,10}"
+    rb"\\ls\d{1,5}(?:\\ilvl\d)?(?=(?:\s{0,3}\\[a-z]{1,32}+-?\d{0,10}+ ?+){0,10}+"
     rb"\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,7})[.)]\t)"
 )
 # A word that changes nothing, so that the space behind the word that it replaces does not become text.
@@ -56,7 +56,7 @@ def _with_notes_at_end(content: bytes) -> bytes:
 
 
 def _without_sign(match: re.Match[bytes]) -> bytes:
-    return b"\\u160?" if match[1] else match[0] if match[0][1:] in (b"\\", b"{", b"}") else b"\\ulnone"
+    return b"\\'20" if match[1] else match[0] if match[0][1:] in (b"\\", b"{", b"}") else b"\\ulnone"
 
 
 def _without_frames(content: bytes) -> bytes:

@@ -123,7 +123,8 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
         numbers = {start: number for number, start in enumerate(unlabelled)}
         headings = parse_plain("\n\n".join(lines)).headings
         by_form = {numbers[heading.start]: heading.level for heading in headings if heading.start in numbers}
-        levels = by_form or dict.fromkeys((n for n, line in enumerate(lines) if _is_in_capitals(line)), 1) or levels
+        capitals = (n for n, line in enumerate(lines_and_tables) if isinstance(line, str) and _is_in_capitals(line))
+        levels = by_form or dict.fromkeys(capitals, 1) or levels
     labelled_headings = (Heading(starts[number], level, labelled[number]) for number, level in sorted(levels.items()))
     title = extracted_markdown.clean_title(read_title(content))
     return with_chosen_title(ParsedDocument("\n\n".join(labelled), headings=tuple(labelled_headings), title=title))

@@ -208,10 +208,11 @@ def test_parts_of_open_documents(read: Read, body: str, text: str) -> None:
 def test_sheets_in_an_open_document_are_tables_behind_their_paragraph(read: Read) -> None:
     frame = '<draw:frame><draw:object xlink:href="./Object 1" xmlns:xlink="http://www.w3.org/1999/xlink"/></draw:frame>'
     text = open_document("text", f"<text:p>Costs:{frame}</text:p><text:p>The end.</text:p>")
+    remark = "<office:annotation><text:p>Is this right?</text:p></office:annotation>"
     rows = "".join(
         f"<table:table-row>{''.join(f'<table:table-cell><text:p>{cell}</text:p></table:table-cell>' for cell in row)}"
         '<table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
-        for row in (["Item", "Price"], ["Hive", "120"], [])
+        for row in (["Item", "Price"], [f"Hive</text:p>{remark}<text:p>", "120"], [])
     )
     sheet = open_document("spreadsheet", f"<table:table>{rows}</table:table>")
     with zipfile.ZipFile(io.BytesIO(text)) as archive, zipfile.ZipFile(io.BytesIO(sheet)) as part:

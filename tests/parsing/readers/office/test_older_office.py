@@ -232,6 +232,11 @@ def test_tables_of_older_word_documents_are_found_in_linear_time(text: str) -> N
     assert takes_linear_time(split, lambda length, _: text * (length // len(text)), 400_000)
 
 
+def test_tables_in_capitals_are_no_headings(read: Read) -> None:
+    cells, marks = _table([["TOTAL", "100"], ["VAT", "19"]])
+    assert read(older_office.doc([*cells, "The end."], cells=marks), "a.doc").headings == ()
+
+
 def test_rows_of_a_table_are_no_headings(read: Read) -> None:
     rows = [f"{number}.\tPinot {number}\tearly" for number in range(1, 5)]
     parsed = read(older_office.doc([line for row in rows for line in (row, PARAGRAPH)]), "a.doc")

@@ -162,6 +162,7 @@ def test_frames_and_signs_of_rich_text_are_text(read: Read, body: bytes, text: s
     [
         rb"\trowd\row",
         rb"\ls1\b ",
+        rb"\ls1 ",
         rb"{\footnote ",
         rb"{\b\i",
         rb"\v",

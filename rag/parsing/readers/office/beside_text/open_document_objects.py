@@ -1,5 +1,6 @@
 """Sheets and charts in an OpenDocument text, which xberg takes for formulas and writes as one word."""
 
+import itertools
 import posixpath
 from collections.abc import Callable, Iterator
 
@@ -11,7 +12,9 @@ _TEXT, _TABLE, _DRAW = (
 _REFERENCE = "{http://www.w3.org/1999/xlink}href"
 _COVERED = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 # A sheet ends with a cell that is repeated to its last column.
-_MAX_ROWS, _MAX_REPEATED = 1_000, 50
+_MAX_ROWS, _MAX_COLUMNS, _MAX_REPEATED = 1_000, 200, 50
+# Each formula is an object, too, and each part is found among all files of the document.
+_MAX_OBJECTS = 200
 
 
 def write_objects(root: etree._Element, find_part: Callable[[str], etree._Element | None]) -> None:
@@ -22,7 +25,7 @@ def write_objects(root: etree._Element, find_part: Callable[[str], etree._Elemen
         find_part: Returns the part with a name; None if there is none.
     """
     ends: dict[etree._Element, etree._Element] = {}
-    for element in list(root.iter(f"{_DRAW}object")):
+    for element in list(itertools.islice(root.iter(f"{_DRAW}object"), _MAX_OBJECTS)):
         anchor = next(element.iterancestors(f"{_TEXT}p", f"{_TEXT}h"), None)
         folder = posixpath.normpath(element.get(_REFERENCE, ""))
         part = find_part(f"{folder}/content.xml") if anchor is not None else None
@@ -44,9 +47,12 @@ def _rows(sheet: etree._Element) -> Iterator[list[str]]:
     for row in sheet.iter(f"{_TABLE}table-row"):
         cells = list[str]()
         for cell in row.iterchildren(*_COVERED):
-            text = " ".join(" ".join("".join(part.itertext()).split()) for part in cell.iter(f"{_TEXT}p"))
+            text = " ".join(" ".join("".join(part.itertext()).split()) for part in cell.iterchildren(f"{_TEXT}p"))
             repeated = cell.get(f"{_TABLE}number-columns-repeated", "1")
             cells += [text] * min(int(repeated[:4]) if repeated.isdecimal() else 1, _MAX_REPEATED)
+            if len(cells) >= _MAX_COLUMNS:
+                break
+        del cells[_MAX_COLUMNS:]
         while cells and not cells[-1]:
             cells.pop()
         if cells:

@@ -67,8 +67,8 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
         place
         for place, paragraph in enumerate(paragraphs[:-1])
         if _is_title(paragraph)
-        # An item among items of its list is none.
-        and not (paragraph.item_of and paragraph.item_of == paragraphs[place + 1].item_of)
+        # An item beside another one of its list is none.
+        and not (paragraph.item_of and paragraph.item_of in _lists_beside(paragraphs, place))
         and ((paragraph.is_bold and not is_bold_text) or paragraph.is_underlined or paragraph.size in large)
     ]
     repeated = Counter(paragraphs[place].text for place in candidates)
@@ -78,6 +78,10 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
     outer = max((paragraph.level for paragraph in paragraphs), default=0)
     ranks = {place: _rank(place, paragraphs[place].size, large, text_size) for place in chosen}
     return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()} | _of_same_kind(paragraphs)
+
+
+def _lists_beside(paragraphs: Sequence[Paragraph], place: int) -> set[str]:
+    return {paragraph.item_of for paragraph in (*paragraphs[max(place - 1, 0) : place], paragraphs[place + 1])}
 
 
 def _of_same_kind(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
