@@ -49,11 +49,13 @@ def find_lines(table: RuledTable, lines: Sequence[TextLine]) -> frozenset[int]:
 def divide_at_titles(table: RuledTable, lines: Sequence[TextLine]) -> Iterator[RuledTable]:
     """Yield the parts of a table between rows that are titles: one text, in larger type than the other cells."""
     within = [lines[number] for number in sorted(find_lines_within(table, lines))]
-    titles = {_squeeze(line.text): line for line in _large_lines(within, _TITLE_HEIGHT)}
+    titles: dict[str, list[TextLine]] = {}  # several may be equal; the highest one is the last
+    for line in sorted(_large_lines(within, _TITLE_HEIGHT), key=lambda line: line.bottom):
+        titles.setdefault(_squeeze(line.text), []).append(line)
     places = [
-        (number, title)
+        (number, equal.pop())
         for number, row in enumerate(table.rows)
-        if sum(map(bool, row)) == 1 and (title := titles.get(_squeeze("".join(row))))
+        if sum(map(bool, row)) == 1 and (equal := titles.get(_squeeze("".join(row))))
     ]
     first, top = 0, table.top
     for number, title in places:

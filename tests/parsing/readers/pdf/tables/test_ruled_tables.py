@@ -152,6 +152,22 @@ def test_a_title_across_a_table_is_a_heading(read: Read) -> None:
     assert "Monday\n\n| 8:00 | The first boat leaves |\n| --- | --- |\n| 9:30 | The museum opens |" in parsed.text
 
 
+def test_equal_titles_across_a_table_divide_it_at_each_of_them(read: Read) -> None:
+    """The cells were written column by column, so that only the place of each part shows its lines."""
+    rows = [("8:00", "The first boat"), ("9:30", "The museum"), ("12:00", "The old pier"), ("13:00", "The island")]
+    rows += [("16:00", "The last boat"), ("18:00", "The long way home")]
+    tops = [700 - 20 * number for number in (0, 1, 3, 4, 6, 7)]
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(9)]
+    items += [Rule(x, 700, x, 540) for x in (56, 356)] + [Rule(156, top, 156, top - 20) for top in tops]
+    for part in (0, 2, 4):
+        cells = [(column, number) for column in (0, 1) for number in (part, part + 1)]
+        items += [Text(60 + 100 * column, tops[number] - 14, rows[number][column]) for column, number in cells]
+        items += [Text(60, tops[part + 1] - 35, "Break", 16)] if part < 4 else []
+    text = read(drawn_pdf.draw([[Text(56, 740, "Please be in time."), *items]]), "a.pdf").text
+    parts = ["\n| --- | --- |\n".join(f"| {time} | {name} |" for time, name in rows[at : at + 2]) for at in (0, 2, 4)]
+    assert "\n\n# Break\n\n".join(parts) in text
+
+
 def test_names_of_columns_in_large_type_belong_to_their_table(read: Read) -> None:
     text = read(_timetable(Text(60, 685, "Time", 14), Text(160, 685, "What", 14)), "a.pdf").text
     assert "| Time | What |\n| --- | --- |\n| 8:00 | The first boat leaves |" in text
