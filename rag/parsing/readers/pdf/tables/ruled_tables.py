@@ -25,7 +25,7 @@ _MAX_PATHS, _MAX_AREAS = 20_000, 100
 _POINTS_OF_RECTANGLE = (4, 5)
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
-# In points: the smallest cell at the side of a table without a line, and how many lines end there.
+# In points: the smallest cell of a form, or at the side of a table without a line, and how many lines end there.
 _MIN_CELL, _MIN_OPEN = 10.0, 2
 # In points: how far the background of a cell may be from that of its text, which some programs draw in addition.
 _MIN_AREA, _MAX_PADDING = 3.0, 12.0
@@ -79,10 +79,9 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
                 for (top, bottom), row in zip(bounds, rows, strict=True)
                 for part in _divide(texts, columns_at, xs, row, [at for at in places if bottom <= at[1] < top])
             ]
-        is_form = len(rows) >= _MIN_ROWS_OF_FORM
+        is_form = _is_form(rows, xs)
         rows = _without_empty_cells(rows)
         has_columns = len(rows[0]) >= 2 if rows else False
-        is_form = is_form and len(rows) == 1 and all(rows[0])  # names of columns above rows to fill in
         has_short_cells = all(len(cell) <= MAX_CELL_CHARACTERS for row in rows for cell in row)
         if all(line.is_edge for line in (*rules, *columns)):  # words with a background are not cells
             has_columns = sum(sum(map(bool, row)) > 1 for row in rows) * 2 >= len(rows)
@@ -111,6 +110,16 @@ def _row(
     for first, text in zip(starts, texts.row(edges, top, bottom), strict=True):
         cells[first] = "\n".join(line.strip() for line in text.splitlines() if line.strip())
     return cells
+
+
+def _is_form(rows: Sequence[Sequence[str]], xs: Sequence[float]) -> bool:
+    """Return whether only one row has texts, and most of its cells do: names of columns above rows to fill in."""
+    filled = [row for row in rows if any(row)]
+    if len(rows) < _MIN_ROWS_OF_FORM or len(filled) != 1:
+        return False
+    widths = (right - left for left, right in itertools.pairwise(xs))  # small and empty: within a double line
+    cells = [cell for cell, width in zip(filled[0], widths, strict=True) if cell or width >= _MIN_CELL]
+    return sum(map(bool, cells)) * 2 > len(cells)
 
 
 def _without_empty_cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -209,11 +218,18 @@ def _is_within_padding(bounds: tuple[float, float, float, float], area: tuple[fl
     return is_inside and _MIN_AREA < left - area[0] < _MAX_PADDING and _MIN_AREA < area[2] - right < _MAX_PADDING
 
 
+def _is_polygon(drawn: pdfium.PdfObject, count: int) -> bool:
+    """Return whether a path goes on straight from its first point to its last one: two dashes of a path do not."""
+    segments = (pdfium_c.FPDFPath_GetPathSegment(drawn, number) for number in range(1, count))
+    return all(pdfium_c.FPDFPathSegment_GetType(segment) == pdfium_c.FPDF_SEGMENT_LINETO for segment in segments)
+
+
 def _segments(drawn: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """Yield the straight lines of a path, as pairs of points of the page."""
     count = pdfium_c.FPDFPath_CountSegments(drawn)
     left, bottom, right, top = drawn.get_bounds()
-    if count in _POINTS_OF_RECTANGLE and min(right - left, top - bottom) <= 1:  # Word draws its lines as rectangles
+    is_narrow = min(right - left, top - bottom) <= 1
+    if is_narrow and count in _POINTS_OF_RECTANGLE and _is_polygon(drawn, count):  # Word draws its lines as rectangles
         x, y = (left + right) / 2, (bottom + top) / 2
         yield ((left, y), (right, y)) if right - left > top - bottom else ((x, bottom), (x, top))
         return

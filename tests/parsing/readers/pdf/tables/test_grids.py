@@ -1,14 +1,19 @@
 """Grids of lines on a page of a PDF, and the limit of the work for them."""
 
+import string
 from dataclasses import replace
 
+import pypdfium2 as pdfium
 import pytest
 
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from rag.parsing.readers.pdf import page_texts
 from rag.parsing.readers.pdf.tables.grids import Line, find_grids, without_backgrounds
+from rag.parsing.readers.pdf.tables.ruled_tables import drawn_lines
 from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
+from tests.parsing import files
+from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -72,3 +77,23 @@ def test_backgrounds_of_the_lines_of_a_cell_are_no_rules() -> None:
     assert within in without_backgrounds([*frame, within], edges, WorkBudget(100))  # no lines around the cells
     with pytest.raises(WorkExceeded):
         without_backgrounds([*frame] * 500, columns, WorkBudget(99_999))
+
+
+def test_two_dashes_of_a_path_are_two_lines(read: Read) -> None:
+    """Tables beside each other may have their lines in the same paths."""
+    rules = " ".join(f"72 {y} m 172 {y} l 322 {y} m 422 {y} l S" for y in (600, 620, 640))
+    columns = " ".join(f"{x} 600 m {x} 640 l S" for x in (72, 122, 172, 322, 372, 422))
+    cells = [(x, y) for left in (77, 327) for y in (626, 606) for x in (left, left + 50)]
+    shown = " ".join(f"BT /F1 12 Tf {x} {y} Td ({'abcdefgh'[n]}xyz) Tj ET" for n, (x, y) in enumerate(cells))
+    content = files.pdf_with_letters(f"0.4 w {rules} {columns} {shown}", string.ascii_lowercase)
+    text = read(content, "a.pdf").text
+    assert "| axyz | bxyz |\n| --- | --- |\n| cxyz | dxyz |" in text
+    assert "| exyz | fxyz |\n| --- | --- |\n| gxyz | hxyz |" in text
+
+
+def test_flat_curves_are_no_lines() -> None:
+    curves = [f"72 {y} m 172 {y} 272 {y} 322 {y} c S" for y in (600, 620)]
+    document = pdfium.PdfDocument(files.pdf_with_letters(" ".join(["0.4 w", *curves, "72 500 m 172 500 l S"]), "a"))
+    horizontal, vertical = drawn_lines(document[0])
+    assert [(line.at, line.start, line.end) for line in horizontal] == [(500, 72, 172)]
+    assert not vertical

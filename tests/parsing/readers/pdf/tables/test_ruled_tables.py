@@ -192,6 +192,23 @@ def test_a_form_has_the_names_of_its_columns_as_a_row(read: Read) -> None:
     assert "| Name | Date | Signature |" in read(drawn_pdf.draw([items]), "a.pdf").text
 
 
+def test_a_form_may_have_double_lines(read: Read) -> None:
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(4)]
+    items += [Rule(x, 700, x, 640) for x in (56, 61, 156, 161, 256, 261, 356)]
+    items += [Text(64 + 100 * x, 686, name) for x, name in enumerate(["Name", "Date", "Signature"])]
+    assert "| Name | Date | Signature |" in read(drawn_pdf.draw([items]), "a.pdf").text
+
+
+def test_a_grid_with_few_words_is_no_form(read: Read) -> None:
+    """Such as a letterhead or a planner."""
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 456, 700 - 20 * number) for number in range(4)]
+    items += [Rule(x, 700, x, 640) for x in (56, 156, 256, 356, 456)]
+    items += [Text(60, 686, "Our new boathouse"), Text(360, 686, "Spring of 2024")]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "Our new boathouse" in text
+    assert "|" not in text
+
+
 def test_a_double_line_is_no_column(read: Read) -> None:
     items: list[Rule | Text] = [Rule(56, 700 - 20 * number, 356, 700 - 20 * number) for number in range(3)]
     items += [Rule(x, 700, x, 660) for x in (56, 152, 157, 356)]
