@@ -19,6 +19,8 @@ _MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 200
 _MAX_HEADING_LINES = 6
 # A heading that only its colour and a little larger type show is short.
 _MAX_COLORED_CHARACTERS = 60
+# How far apart two colours are in red, green or blue: black is (0, 0, 0) or (35, 31, 32), by its colour space.
+_MIN_COLOR_DISTANCE = 40
 # How many titles of a level may follow each other without text between them.
 _MAX_TITLES = 4
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
@@ -188,8 +190,9 @@ def _is_emphasized(line: TextLine, styles: Styles) -> bool:
     """Return whether a line is bold in a text that is not, or a little larger and in another colour."""
     if line.is_bold and not styles.is_bold_text:
         return line.height >= _BOLD_HEIGHT * styles.text_height
-    is_colored = line.color is not None and styles.text_color is not None and line.color != styles.text_color
-    return is_colored and line.height >= _COLORED_HEIGHT * styles.text_height
+    if line.color is None or styles.text_color is None or line.height < _COLORED_HEIGHT * styles.text_height:
+        return False
+    return max(abs(a - b) for a, b in zip(line.color, styles.text_color, strict=True)) > _MIN_COLOR_DISTANCE
 
 
 def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> bool:

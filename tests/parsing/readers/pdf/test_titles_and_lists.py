@@ -93,7 +93,11 @@ def test_words_with_a_background_are_no_cells(read: Read) -> None:
     assert "|" not in read(files.pdf_with_letters(content, string.ascii_lowercase), "a.pdf").text
 
 
-@pytest.mark.parametrize(("color", "is_heading"), [((47, 84, 150), True), ((0, 0, 0), False)])
+@pytest.mark.parametrize(
+    ("color", "is_heading"),
+    [((47, 84, 150), True), ((0, 0, 0), False), ((35, 31, 32), False)],
+    ids=["blue", "black", "black of another colour space"],
+)
 def test_titles_of_word_in_another_color_are_headings(color: tuple[int, int, int], *, is_heading: bool) -> None:
     """They are hardly larger than the text, and not bold."""
     title = replace(_line("How to moor", 324, height=11), color=color)
