@@ -66,6 +66,12 @@ def test_drawings_are_no_bullets(read: Read, x: float, size: float, number: int)
     assert "- line" not in read(drawn_pdf.draw([page]), "a.pdf").text
 
 
+def test_bullets_that_are_filled_and_then_outlined_begin_items(read: Read) -> None:
+    page: list[Text | Square] = [Text(76, 750 - 13 * line, f"line {line} of the yard") for line in range(4)]
+    page += [Square(64 - add, 752 - 13 * line - add, 3.5 + 2 * add) for line in range(4) for add in (0, 0.3)]
+    assert read(drawn_pdf.draw([page]), "a.pdf").text.count("- line") == 4
+
+
 def test_a_pattern_beside_a_text_is_no_list(read: Read) -> None:
     page: list[Text | Square] = [Text(76, 750 - 13 * line, f"line {line} of the yard") for line in range(4)]
     page += [Square(x, 752 - 13 * line, 3.5) for line in range(4) for x in (48, 56, 64)]

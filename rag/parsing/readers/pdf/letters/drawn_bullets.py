@@ -14,6 +14,8 @@ from rag.parsing.readers.pdf.text_lines import TextLine
 _MIN_BULLET, _MAX_BULLET, _MAX_BULLET_GAP = 0.1, 0.6, 2.0
 # Several that are this near belong to a pattern.
 _MAX_PATTERN_GAP = 4.0
+# In heights of a letter: how far apart two drawings are that are one bullet, filled and then outlined.
+_SAME_PLACE = 0.1
 _MAX_BULLETS, _MAX_DRAWN = 500, 5_000
 
 
@@ -30,9 +32,17 @@ def mark_bullets(page: pdfium.PdfPage, lines: Sequence[TextLine]) -> list[TextLi
         candidates = [
             bullet for bullet in beside if line.left - _MAX_PATTERN_GAP * line.height < bullet[1] <= line.left
         ]
-        has_bullet = line.start >= 0 and len(candidates) == 1 and _is_bullet(candidates[0], line)
+        has_bullet = line.start >= 0 and _are_one(candidates, line) and _is_bullet(candidates[0], line)
         marked.append(replace(line, text=f"• {line.text.lstrip()}") if has_bullet else line)
     return marked
+
+
+def _are_one(drawn: Sequence[tuple[float, float, float]], line: TextLine) -> bool:
+    """Return whether something is drawn, once or several times at the same place."""
+    distance = _SAME_PLACE * line.height
+    return bool(drawn) and all(
+        abs(middle - drawn[0][0]) <= distance and abs(right - drawn[0][1]) <= distance for middle, right, _ in drawn
+    )
 
 
 def _is_bullet(drawn: tuple[float, float, float], line: TextLine) -> bool:
