@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import olefile
 
-from .word_types import CHARACTER_PAGES, CharacterRuns, CharacterType
+from .word_types import CHARACTER_PAGES, CharacterRuns, CharacterType, common_type
 
 # Where the header has the number of characters, the flag for the second stream, and the pairs of place and size.
 _FLAGS, _TABLE_FLAG, _PAIRS = 0x0A, 0x0200, 0x9A
 _STYLES, _PROPERTY_PAGES, _PIECES = 1, 13, 33
 _PAGE_BYTES, _ENTRY_BYTES, _COMPRESSED = 512, 13, 1 << 30
-_MAX_PAGES, _MAX_STYLES, _MAX_BASES = 20_000, 4_000, 10
+_MAX_PAGES, _MAX_STYLES, _MAX_BASES, _MAX_PARTS = 20_000, 4_000, 10, 1_000_000
 # What a property changes, and how many bytes its value has, by its three highest bits; None: the first byte says it.
 _IN_LIST, _LEVEL, _OUTLINE, _IN_TABLE, _ENDS_ROW = 0x460B, 0x260A, 0x2640, 0x2416, 0x2417
 _SIZES = (1, 1, 2, 4, 2, 2, None, 3)
@@ -99,8 +99,9 @@ class LegacyDocument:
             # What was changed since the file was first saved is in pieces of its own, within a paragraph, too.
             for first, last, number, width in _overlapping(pieces, starts, start, end):
                 raw = self._main[max(start, first) : min(end, last)]
-                left -= len(raw)
-                if left < 0:
+                # A part has a byte at least, so that twice the stream is enough for all that do not overlap.
+                left -= 1 + len(raw)
+                if left < 0 or len(placed) == _MAX_PARTS:
                     raise ValueError("paragraphs overlap")
                 base, basic = styles.get(style, (Properties(), CharacterType()))
                 letters = runs.type_of(max(start, first), min(end, last), width, basic)
@@ -109,7 +110,10 @@ class LegacyDocument:
         return list(_join_parts(part for _, part in sorted(placed, key=lambda one: one[0])))
 
     def _pieces(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield where each piece begins and ends in the file, its first character's number, and the bytes of one."""
+        """Yield where each piece begins and ends in the file, its first character's number, and the bytes of one.
+
+        Pieces without text are left out, and what of a piece is behind the end of the file.
+        """
         start, size = self.place(_PIECES)
         place, end = start, start + size
         while place < end and self._table[place] == 1:  # changes of properties
@@ -120,7 +124,9 @@ class LegacyDocument:
             (at,) = struct.unpack_from("<I", self._table, place + 5 + 4 * (count + 1) + 8 * piece + 2)
             width = 1 if at & _COMPRESSED else 2
             first = (at & ~_COMPRESSED) // 2 if width == 1 else at
-            yield first, first + width * (numbers[piece + 1] - numbers[piece]), numbers[piece], width
+            last = min(first + width * (numbers[piece + 1] - numbers[piece]), len(self._main))
+            if first < last:
+                yield first, last, numbers[piece], width
 
     def _runs(self) -> Iterator[tuple[int, int, int, Properties]]:
         """Yield the place of each paragraph in the file, the number of its style, and its own properties."""
@@ -182,12 +188,13 @@ def _join_parts(parts: Iterable[_Part]) -> Iterator[LegacyParagraph]:
     texts, letters = list[str](), list[CharacterType]()
     for text, properties, letter_type in parts:
         texts.append(text)
-        letters += [letter_type] if any(map(str.isalnum, text)) or not letters else []
+        letters += [letter_type] if any(map(str.isalnum, text)) else []
         if text.endswith(_ENDS):
-            yield LegacyParagraph(_visible_text("".join(texts)), properties, letters[-1], text.endswith(_CELL_END))
+            common = common_type(letters or [letter_type])
+            yield LegacyParagraph(_visible_text("".join(texts)), properties, common, text.endswith(_CELL_END))
             texts, letters = [], []
     if texts:
-        yield LegacyParagraph(_visible_text("".join(texts)), properties, letters[-1])
+        yield LegacyParagraph(_visible_text("".join(texts)), properties, common_type(letters or [letter_type]))
 
 
 def _read_entry(page: bytes, offset: int) -> tuple[int, Properties]:

@@ -42,6 +42,12 @@ class CharacterType:
         return known
 
 
+def common_type(types: Sequence[CharacterType]) -> CharacterType:
+    """Return the type that all letters have, and the size of the largest."""
+    is_bold, is_underlined = all(one.is_bold for one in types), all(one.is_underlined for one in types)
+    return CharacterType(is_bold, is_underlined, max(one.size for one in types))
+
+
 class CharacterRuns:
     """The runs of letters of the same type, by their places in the file."""
 
@@ -78,10 +84,7 @@ class CharacterRuns:
             if any(map(str.isalnum, raw.decode("utf-16-le" if width == 2 else "cp1252", "replace"))):
                 types.append(basic.changed(changes))
             number += 1
-        if not types:
-            return basic
-        is_bold, is_underlined = all(one.is_bold for one in types), all(one.is_underlined for one in types)
-        return CharacterType(is_bold, is_underlined, max(one.size for one in types))
+        return common_type(types or [basic])
 
 
 def _runs(main: bytes, table: bytes, start: int, size: int) -> Iterator[tuple[int, int, bytes]]:
