@@ -1,4 +1,4 @@
-"""Word documents of Office 97 to 2003 whose text is in several pieces."""
+"""Word documents of Office 97 to 2003 whose text is in several pieces, and their tables."""
 
 import struct
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ import pytest
 
 from rag.parsing.readers.office.legacy.word_labels import read_structure
 from rag.parsing.readers.office.legacy.word_paragraphs import LegacyDocument
+from rag.parsing.readers.office.legacy.word_tables import LegacyTable, split_at_tables
 from rag.parsing.readers.office.legacy.word_types import CharacterType
 from tests.parsing.files.mail import ole
 from tests.support.checks.growth import takes_linear_time
@@ -87,3 +88,30 @@ def test_the_type_of_a_paragraph_is_that_of_all_its_pieces(
     content = _document("abcdef.\r", [(0, 0), (3, 3), (6, 6)], changes=changes)
     (paragraph,) = LegacyDocument(content).paragraphs()
     assert (paragraph.text, paragraph.type) == ("abcdef.", expected)
+
+
+_FIGURES = LegacyTable((("2", "0"), ("2", "4")), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("In 2024\n2\t0\n2\t4\nEnd.", ["In 2024\n", _FIGURES, "\nEnd."]),
+        ("In 12024\n2\t0\n2\t4\nEnd.", ["In 12024\n", _FIGURES, "\nEnd."]),
+        ("In 2024, 20244.", ["In 2024, 20244."]),
+    ],
+    ids=["word", "part of a word", "no table"],
+)
+def test_tables_are_where_their_cells_are_words(text: str, parts: list[str | LegacyTable]) -> None:
+    assert list(split_at_tables(text, [_FIGURES])) == parts
+
+
+def test_tables_with_wrong_places_are_searched_in_linear_time() -> None:
+    def build(length: int, _: int) -> str:
+        return ("a " * (length // 8) + "aa ") * 4
+
+    def split(text: str) -> None:
+        table = LegacyTable((("a", "a"),) * (len(text) // 16 + 2), 0)
+        assert list(split_at_tables(text, [table])) == [text]
+
+    assert takes_linear_time(split, build, 200_000)

@@ -12,8 +12,8 @@ from .word_paragraphs import LegacyParagraph
 
 # A table of layout has rows of one cell, or whole texts in its cells.
 _MIN_CELLS, _MIN_ROWS, _MAX_CELL_CHARACTERS = 2, 2, 1_000
-# Each table that is not found costs a search to the end of the text.
-_MAX_NOT_FOUND = 20
+# Each table that is not found costs a search to the end of the text, and each wrong place a look at all of its cells.
+_MAX_NOT_FOUND, _MAX_WRONG_PLACES = 20, 100
 _WORD = re.compile(r"\S+")
 
 
@@ -63,17 +63,22 @@ def split_at_tables(text: str, tables: Sequence[LegacyTable]) -> Iterator[str | 
     words = list(_WORD.finditer(text)) if shown else []
     # Where each word begins if there were no spaces between them.
     starts = list(accumulate((len(word[0]) for word in words), initial=0))
-    squeezed, end, after, not_found = "".join(word[0] for word in words), 0, 0, 0
+    begins, squeezed = frozenset(starts), "".join(word[0] for word in words)
+    end, after, not_found, wrong_places = 0, 0, 0, 0
     for table in shown:
         if not_found == _MAX_NOT_FOUND:
             break
-        letters = "".join("".join(cell.split()) for row in table.rows for cell in row)
+        cells = ["".join(cell.split()) for row in table.rows for cell in row]
+        letters, cuts = "".join(cells), list(accumulate(map(len, cells), initial=0))
         place = squeezed.find(letters, after)
-        first = bisect_left(starts, place)
-        last = bisect_left(starts, place + len(letters)) - 1
-        if place < 0 or starts[first] != place or starts[last + 1] != place + len(letters):
+        # The same letters may be within words before the table: each cell begins where a word does.
+        while place >= 0 and not all(place + cut in begins for cut in cuts):
+            wrong_places += 1
+            place = squeezed.find(letters, place + 1) if wrong_places < _MAX_WRONG_PLACES else -1
+        if place < 0:
             not_found += 1
             continue
+        first, last = bisect_left(starts, place), bisect_left(starts, place + len(letters)) - 1
         yield text[end : words[first].start()]
         yield table
         end, after = words[last].end(), place + len(letters)
