@@ -1,13 +1,15 @@
 """The numbers of automatic lists and headings in Word and OpenDocument texts."""
 
 import pytest
+from lxml import etree
 
-from rag.parsing.readers.office.numbering.labels import remove_bullets
+from rag.parsing.readers.office.numbering.labels import Label, remove_bullets
 from rag.parsing.readers.office.numbering.rich_text_labels import place_labels
+from rag.parsing.readers.office.numbering.typed_labels import take_typed_label
 from rag.parsing.readers.office.numbering.write_number import write_number
 from tests.parsing.conftest import Read
 from tests.parsing.files.numbering import docx_with_numbers, item, level, numbering
-from tests.parsing.files.office import paragraph
+from tests.parsing.files.office import WORD, paragraph
 from tests.parsing.files.open_document import open_document
 from tests.support.checks.growth import takes_linear_time
 
@@ -42,6 +44,24 @@ def test_labels_that_are_typed_as_well_are_written_once(read: Read) -> None:
         "- sign",
         "3. Year 2024",
     ]
+
+
+def test_figures_and_letters_before_a_tab_are_no_labels_unless_they_are_counted(read: Read) -> None:
+    typed = "</w:t></w:r><w:r><w:tab/><w:t>".join
+    starts = [("9.30", "Opening"), ("B", "Bees"), ("12", "Members"), ("4", "Votes"), ("9.", "Fees")]
+    lines = _lines(read, numbering(level(0, "decimal", "%1.")), *(item(typed(pair), 1) for pair in starts))
+    assert lines == ["1. 9.30 Opening", "2. B Bees", "3. 12 Members", "4. Votes", "9. Fees"]
+
+
+@pytest.mark.parametrize("unit", ["<w:t> </w:t><w:tab/>", "<w:t/><w:tab/>"])
+def test_typed_labels_are_found_in_linear_time(unit: str) -> None:
+    def take(text: str) -> None:
+        take_typed_label(etree.fromstring(text, etree.XMLParser(huge_tree=True)), Label("1.", 0))
+
+    def build(length: int, _: int) -> str:
+        return f'<w:p xmlns:w="{WORD}"><w:r>{unit * (length // len(unit))}</w:r></w:p>'
+
+    assert takes_linear_time(take, build, 200_000)
 
 
 def test_numbered_headings_and_clauses_of_word(read: Read) -> None:
