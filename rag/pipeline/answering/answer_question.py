@@ -152,7 +152,7 @@ def _generate_answer(
         judged = searched[0].text if len(searched) == 1 else question.text
         judgement = judge_quotes(judged, generation, grounding.score) if has_facts else Judgement(False)
     if not judgement.is_answer:
-        answer = decline_without_facts(question.text, context, grounding, options)
+        answer = decline_without_facts(question.text, context, grounding, options, generation.quoted)
         yield answer.text
         return answer
     text = yield from collect_text(generation.text_parts)

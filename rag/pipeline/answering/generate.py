@@ -57,6 +57,7 @@ class PreparedGeneration:
         model: The language model's name, or "extractive".
         text_parts: The text in parts. Reading them raises GenerationFailed if the language model fails.
         quotes: The quotes of an extractive answer; None for a language model's.
+        quoted: The same with their texts and places.
         first_quote: The first quote of an extractive answer.
         headings: The headings right above its quotes.
         quoted_text: The text of its quotes, with the names of columns, but without citations.
@@ -65,6 +66,7 @@ class PreparedGeneration:
     model: str
     text_parts: Iterator[str]
     quotes: tuple[Citation, ...] | None = None
+    quoted: tuple[Quote, ...] = ()
     first_quote: Quote | None = None
     headings: tuple[str, ...] = ()
     quoted_text: str = ""
@@ -104,6 +106,7 @@ def prepare_generation(
             EXTRACTIVE_MODEL,
             _split_parts(text),
             quotes=citations,
+            quoted=tuple(quotes),
             first_quote=next(iter(quotes), None),
             headings=headings,
             quoted_text="\n".join(quote.text for quote in quotes),

@@ -6,7 +6,6 @@ from rag.errors import InsufficientContext
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
 from rag.pipeline.answering.extractive.quotes import Quote
 from rag.pipeline.answering.extractive.render_quotes import plain_heading, render_quotes
-from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.text.markup.pictures import disable_pictures
@@ -43,7 +42,9 @@ def decline(query: str, grounding: Grounding, closest: str, heading_similarity: 
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
-def decline_without_facts(query: str, context: Context, grounding: Grounding, options: AnswerOptions) -> Answer:
+def decline_without_facts(
+    query: str, context: Context, grounding: Grounding, options: AnswerOptions, quotes: Sequence[Quote]
+) -> Answer:
     """Decline a question because the quotes lack what it asks for, such as a telephone number.
 
     Raises:
@@ -51,7 +52,7 @@ def decline_without_facts(query: str, context: Context, grounding: Grounding, op
     """
     if options.strict:
         raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
-    return decline(query, grounding, describe_closest(query, context), None)
+    return decline(query, grounding, describe_closest(query, context, quotes), None)
 
 
 def postpone(query: str, grounding: Grounding) -> Answer:
@@ -67,15 +68,20 @@ def say_no_answer(query: str, grounding: Grounding, warning: str, model: str = "
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
-def describe_closest(query: str, context: Context) -> str:
+def describe_closest(query: str, context: Context, quotes: Sequence[Quote] = ()) -> str:
     """Return sentences that show the two passages which come closest to an answer, so that nobody takes them for one.
 
     Of declined questions about the documents, the first passage has the answer of a half, one of both that of two
     thirds. The second one is left out if it is hardly similar to the question.
+
+    Args:
+        query: The question.
+        context: The prompt with its passages.
+        quotes: The quotes for the question, if they are known.
     """
     passages, sentences = context.numbered_passages, sentences_for(query)
-    similarity = compare_sentences(query, passages, context.passages)
-    first = _closest_quotes(query, passages, similarity)
+    similarity = None if quotes else compare_sentences(query, passages, context.passages)
+    first = _first_with_its_parts(quotes or extract_quotes(query, passages, similarity))
     if not first:
         return ""
     shown = passages[first[0].number - 1]
@@ -83,18 +89,18 @@ def describe_closest(query: str, context: Context) -> str:
         passage
         for passage in passages
         if passage is not shown and passage.cross_language_cosine >= _MIN_SIMILARITY_OF_NEXT
-    ]
+    ][:1]
     text = _describe_quotes(first, shown, sentences.closest, sentences.space)
     if not (text and others):
         return text
-    second = _closest_quotes(query, others[:1], similarity)
+    similarity = similarity or compare_sentences(query, others, context.passages)
+    second = _first_with_its_parts(extract_quotes(query, others, similarity))
     next_text = _describe_quotes(second, others[0], sentences.next_closest, sentences.space)
     return f"{text}\n\n{next_text}".rstrip()
 
 
-def _closest_quotes(query: str, passages: Sequence[Passage], similarity: SentenceSimilarity) -> list[Quote]:
-    """Return the best quote of these passages, with those that belong to it."""
-    quotes = extract_quotes(query, passages, similarity)
+def _first_with_its_parts(quotes: Sequence[Quote]) -> Sequence[Quote]:
+    """Return the first quote with those that belong to it."""
     end = next((number for number, quote in enumerate(quotes, start=1) if not quote.continues), len(quotes))
     return quotes[:end]
 
