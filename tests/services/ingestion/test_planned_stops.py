@@ -50,6 +50,18 @@ def submit(world: World, source: DataSource, *paths: str, words: int = 3) -> Ing
     return create_job(source=source, submissions=submissions, options=options, actor=world.users["editor"])
 
 
+def submit_to_waiting_model(
+    world: World, worker: Worker, model_provider: ProviderServer, eventually: Eventually
+) -> IngestionJob:
+    """Start the worker and a job with one document, and return when it waits for the model's response."""
+    source = remote_source(world, model_provider)
+    model_provider.stall.clear()
+    job = submit(world, source, "a")
+    worker.start()
+    eventually(lambda: len(model_provider.requests) == 1)
+    return job
+
+
 def states(job: IngestionJob) -> set[tuple[str, int]]:
     """The state and the attempts of the job's documents."""
     return set(job.documents.values_list("state", "attempts"))
@@ -73,11 +85,7 @@ def test_another_worker_takes_over_while_the_stopped_one_still_computes(
     live_world: World, worker: Worker, other_worker: Worker, model_provider: ProviderServer, eventually: Eventually
 ) -> None:
     """A rolling restart: the old worker waits for the model's response when it is asked to stop."""
-    source = remote_source(live_world, model_provider)
-    worker.start()
-    model_provider.stall.clear()
-    job = submit(live_world, source, "a")
-    eventually(lambda: len(model_provider.requests) == 1)
+    job = submit_to_waiting_model(live_world, worker, model_provider, eventually)
     other_worker.start()
     eventually(lambda: " ready." in other_worker.log.read_text())
     worker.ask_to_stop()
@@ -95,11 +103,7 @@ def test_another_worker_takes_over_while_the_stopped_one_still_computes(
 def test_a_stop_is_no_attempt_and_a_crash_is_one(
     live_world: World, worker: Worker, model_provider: ProviderServer, eventually: Eventually
 ) -> None:
-    source = remote_source(live_world, model_provider)
-    model_provider.stall.clear()
-    job = submit(live_world, source, "a")
-    worker.start()
-    eventually(lambda: len(model_provider.requests) == 1)
+    job = submit_to_waiting_model(live_world, worker, model_provider, eventually)
     worker.ask_to_stop()
     eventually(lambda: states(job) == {(State.QUEUED, 0)})
     assert job.documents.get().error_code == "", "it has not waited until the model fails"
@@ -118,11 +122,7 @@ def test_the_documents_of_a_worker_that_loses_redis_are_given_back(
     live_world: World, worker: Worker, model_provider: ProviderServer, eventually: Eventually
 ) -> None:
     """Celery ends the processes whose task it could not acknowledge any more. That is no attempt, either."""
-    source = remote_source(live_world, model_provider)
-    model_provider.stall.clear()
-    job = submit(live_world, source, "a")
-    worker.start()
-    eventually(lambda: len(model_provider.requests) == 1)
+    job = submit_to_waiting_model(live_world, worker, model_provider, eventually)
     worker.lose_broker()
     eventually(lambda: len(model_provider.requests) == 2)
     assert states(job) == {(State.RUNNING, 1)}
