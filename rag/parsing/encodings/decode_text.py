@@ -8,7 +8,7 @@ import charset_normalizer
 from rag.errors import ParseFailed
 
 from .eastern_european_and_hebrew_text import find_hebrew_encoding, find_other_encoding
-from .unicode_text import JAPANESE_SHIFT, decode_unicode
+from .unicode_text import JAPANESE_SHIFT, decode_unicode, without_filling
 from .western_and_cyrillic_text import (
     best_western_encoding,
     find_cyrillic_encoding,
@@ -50,8 +50,7 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     Raises:
         ParseFailed: If the bytes are not text, or no encoding fits.
     """
-    if data.endswith(b"\x00") and (text := data.rstrip(b"\x00\r\n")).isascii() and b"\x00" not in text:
-        data = text  # old programs fill the last block of a file
+    data = without_filling(data)
     if declared and (decoded := _decode_escaped(data, declared)) is not None:
         return decoded
     if JAPANESE_SHIFT.search(data) and data.isascii():
@@ -59,7 +58,7 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     decoded = decode_unicode(data)
     if decoded is not None:
         return decoded
-    if b"\x00" in data and b"\x00" in (data := data.rstrip(b"\x00\r\n")):  # old programs fill the last block of a file
+    if b"\x00" in data:
         raise ParseFailed("The file contains NUL bytes, so it is not text.")
     if (repaired := _decode_mixed(data)) is not None:
         return repaired

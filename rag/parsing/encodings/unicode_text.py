@@ -78,6 +78,12 @@ def decode_unicode(data: bytes) -> str | None:
         return None
 
 
+def without_filling(data: bytes) -> bytes:
+    """Return a text without the NUL bytes at its end, which are part of the last character in UTF-16 and UTF-32."""
+    text = data.rstrip(b"\x00\r\n") if b"\x00" in data else data
+    return text if _encoding_of(text).startswith("utf-8") else data
+
+
 def _encoding_of(data: bytes) -> str:
     """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
