@@ -28,17 +28,38 @@ _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 # What a heading has at least: three letters, or two of a script without spaces, which may be spread.
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
-_HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_]{2})-\n(?=[a-zà-ÿ])")
+# "Vereins- und Platzordnung": the hyphen stands for the rest of a word.
+_AND = r"(?:and|or|und|oder|bzw|sowie|och|eller)\b"
+_HYPHEN_AT_END = re.compile(rf"(?<=[^\W\d_]{{2}})-\n(?=[a-zà-ÿ])(?!{_AND})")
+_BEFORE_AND = re.compile(_AND)
 _AFTER_LETTER = re.compile(r"(?<![^\W_])([^\W\d_]-)\n(?=[^\W\d_])")
-_ITEM = re.compile(r"(?:[•◦▪‣·●○■∙➢❖☐□☑☒–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
-_BULLET = re.compile(r"^(?:[•◦▪‣·●○■∙➢❖*]|\uf0b7)\s+")
+_ITEM = re.compile(
+    r"(?:[•◦▪‣·●○■∙➢❖☐□☑☒–—*-]|[\ue000-\uf8ff]|\(?\d{1,2}[.)]|\(?(?:[a-z]{1,2}|[ivx]{3,4})\))\s+\S"
+    # "a. The board", not "e. V."
+    r"|(?:[a-z]|[ivx]{2,4})\.\s+[^\W\d_]{2}"
+)
+_SIGN = re.compile(r"(?:[•◦▪‣·●○■∙➢❖*–—-]|[\ue000-\uf8ff])\s")
+# Fonts of signs have their bullets for private use.
+_BULLET = re.compile(r"^(?:[•◦▪‣·●○■∙➢❖*]|[\ue000-\uf8ff])\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
+# What a line ends with before "(ii) the next item".
+_BEFORE_ITEM = re.compile(r"(?:[.;:,]|\b(?:and|or|und|oder|et|ou|y|e|o))\s*$")
+# A line that is as long as the next one goes on there.
+_FULL_LINE = 0.85
 # How much of a line's end is looked at.
 _END_CHARACTERS = 10
 # "Sports Club e. V.", "Example Ltd."
 _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\. ?[^\W\d_]|\b(?:Inc|Ltd|Co|Corp|LLC))\.$")
 # What may end with a colon: "2. Payment:", not a field such as "Name:".
 _NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)/]? |[A-Z][.)/] ")
+# What a heading in the type of the text begins with.
+_NUMBERED_TITLE = re.compile(
+    r"(?:\d{1,2}[.)]|(?P<name>§|Art\.|Art[ií]c(?:le|ulo)|Articolo|Artigo|Artikel|Section|Abschnitt|Chapter|Kapitel)"
+    r" ?\d{1,3}[.:]?)\s+[^\W\d_a-zß-öø-ÿ]"
+)
+_NO_TITLE_ENDS = (".", ";", ",", "?", "!", "-", "\ufffe")
+_MAX_NUMBERED_CHARACTERS, _MAX_NUMBERED_SHARE, _MAX_TITLE_PITCH = 60, 0.75, 2.5
+_MAX_WORDS_BEFORE_COLON, _SIMILAR_HEIGHT = 3, 1.15
 # What begins a heading right below another one.
 _MARKED = re.compile(r"(?:\d{1,2}[.)/]|\d{1,2}(?:\.\d{1,2}){1,3}[.)]?|[A-Z][.)/]) *[^\W\d_]{2}")
 _STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
@@ -103,8 +124,10 @@ def _join_lines(text: str) -> str:
 
 
 def _hyphen(match: re.Match[str]) -> str:
-    """Return what stays between the parts of a word: "E-Mail" and "e-mail" keep their hyphen, "MEETING" does not."""
+    """Return what stays between the parts of a word: "E-Mail" and "e-mail" keep theirs, "MEETING" does not."""
     before, first, second = (letter or "" for letter in match.groups())
+    if _BEFORE_AND.match(match.string, match.end()):
+        return "- "
     is_capitals = before.isupper() and second.isupper()
     is_letter = bool(before) and not match.string[max(match.start() - 2, 0) : match.start() - 1].isalnum()
     return "-" if (first.isupper() and not is_capitals) or (first and is_letter) else ""
@@ -138,7 +161,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
                 is_row=number in rows or number - 1 in rows or (line.is_fixed and lines[number - 1].is_fixed),
             )
         else:
-            following = line if _ITEM.match(line.text) and line.start >= 0 else None
+            following = line if _ITEM.match(line.text.lstrip()) and line.start >= 0 else None
             if item and following and not level and _is_next_line(lines[number - 1], line, styles):
                 in_lists.add(len(blocks))
             item = following
@@ -173,7 +196,7 @@ def _demote_lists(blocks: list[tuple[int, list[str]]]) -> None:
 def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> int:
     """Return the level of a line that is a heading; 0 for text."""
     line = lines[number]
-    if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text) or _BULLET.match(line.text.lstrip()):
+    if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text) or _SIGN.match(line.text.lstrip()):
         return 0
     is_statement = _STATEMENT_END.search(line.text[-_END_CHARACTERS:]) and not _ABBREVIATION.search(line.text.rstrip())
     if line.height >= _HEADING_HEIGHT * styles.text_height:
@@ -183,7 +206,29 @@ def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles:
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
     if _is_emphasized(line, styles):
         return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, rows, styles) else 0
-    return 0
+    return min(len(styles.heading_heights) + 2, _MAX_LEVEL) if _is_numbered_title(lines, number, rows) else 0
+
+
+def _is_numbered_title(lines: Sequence[TextLine], number: int, rows: frozenset[int]) -> bool:
+    """Return whether a short line in the type of the text has a number, and text that is indented below it.
+
+    A number alone may be that of an item: the line below is longer, so that it does not continue the item.
+    """
+    if number + 1 >= len(lines) or number + 1 in rows:
+        return False
+    line, below = lines[number], lines[number + 1]
+    text, following = line.text.strip(), below.text.strip()
+    title = _NUMBERED_TITLE.match(text)
+    is_statement = text.endswith(_NO_TITLE_ENDS) or (text.endswith(":") and text.count(" ") > _MAX_WORDS_BEFORE_COLON)
+    if not title or len(text) > _MAX_NUMBERED_CHARACTERS * (2 if title["name"] else 1) or is_statement:
+        return False
+    is_similar = 1 / _SIMILAR_HEIGHT < line.height / below.height < _SIMILAR_HEIGHT
+    is_below = is_similar and 0.5 < (line.end - below.bottom) / line.height < _MAX_TITLE_PITCH
+    is_indented = below.left - line.left > _INDENTATION * line.height and is_below
+    is_sentence = following[:1].isupper() and not _NUMBERED_TITLE.match(following)
+    if title["name"]:
+        return is_indented and (is_sentence or bool(_BULLET.match(following)))
+    return is_indented and is_sentence and len(text) <= _MAX_NUMBERED_SHARE * len(following)
 
 
 def _is_emphasized(line: TextLine, styles: Styles) -> bool:
@@ -237,7 +282,7 @@ def _continues(
     """Return whether a line continues the paragraph of the line before, or the item of a list that began at `first`."""
     previous, line = lines[number - 1], lines[number]
     pitch = (previous.end - line.bottom) / line.height
-    if not _is_same_height(previous, line) or (_ITEM.match(line.text) and not line.is_fixed):
+    if not _is_same_height(previous, line) or (_begins_item(previous, line) and not line.is_fixed):
         return False
     if previous.is_fixed and line.is_fixed:
         return 0.5 < pitch < 3
@@ -245,10 +290,20 @@ def _continues(
         return number in rows and number - 1 in rows and 0.5 < pitch < 3
     if pitch < -1:  # the next column
         return not _ends_sentence(previous.text) and line.text.lstrip()[:1].islower()
-    if first and line.left < first.left - _INDENTATION * line.height / 2:  # left of the item of a list
-        return False
+    is_left = first is not None and line.left < first.left - _INDENTATION * line.height / 2
+    if is_left and (_ends_sentence(previous.text) or len(previous.text) < _FULL_LINE * len(line.text)):
+        return False  # a paragraph after a list
     is_indented = line.left - previous.left > _INDENTATION * line.height and _ends_sentence(previous.text)
+    is_indented = is_indented and not line.text.lstrip()[:1].islower()
     return pitch < _WIDER_PITCH * styles.pitch and not is_indented
+
+
+def _begins_item(previous: TextLine, line: TextLine) -> bool:
+    """Return whether a line begins with the mark of an item, not with the number that a sentence goes on with."""
+    mark = _ITEM.match(line.text.lstrip())
+    if not mark or not mark.group().startswith("("):
+        return bool(mark)
+    return not mark.group()[-1].islower() or bool(_BEFORE_ITEM.search(previous.text[-_END_CHARACTERS:]))
 
 
 def _is_in_item(item: TextLine, previous: TextLine, line: TextLine, styles: Styles) -> bool:

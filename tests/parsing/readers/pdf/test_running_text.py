@@ -138,6 +138,7 @@ def test_signs_of_markdown_stay_signs(read: Read) -> None:
 def test_divided_words_are_joined_and_names_keep_their_hyphen() -> None:
     assert join_divided_words("insuf\ufffe\r\nficient") == "insufficient"
     assert join_divided_words("Baden\ufffe\r\nWürttemberg") == "Baden-Württemberg"
+    assert join_divided_words("Vereins\ufffe\r\nund Platzordnung") == "Vereins- und Platzordnung"
     assert join_divided_words("by e\ufffe\r\nmail") == join_divided_words("by e-\nmail") == "by e-mail"
 
 

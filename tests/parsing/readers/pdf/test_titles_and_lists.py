@@ -2,6 +2,7 @@
 
 import string
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 
@@ -22,6 +23,11 @@ _TEXT = [
     for n in range(9)
 ]
 _NAMES = ["Mary Poole, chair", "Tom Lake", "Ann Reed", "Joe Rivers", "Sue Brook, treasurer"]
+
+
+def _width(word: str) -> float:
+    """Return about how wide a word is in Helvetica of 10 points."""
+    return sum({"m": 8.3, "M": 8.3, "i": 2.2, "r": 3.3, "t": 2.8, "s": 5.0}.get(letter, 5.56) for letter in word)
 
 
 def _markdown(*lines: TextLine) -> str:
@@ -108,3 +114,71 @@ def test_titles_of_word_in_another_color_are_headings(color: tuple[int, int, int
 def test_links_in_another_color_are_text() -> None:
     link = replace(_line("www.example.org", 324), color=(0, 0, 255))
     assert "#" not in _markdown(link, *(replace(line, color=(0, 0, 0)) for line in _TEXT))
+
+
+@pytest.mark.parametrize("mark", ["\u2022", "a)", "aa)", "1.", "o"])
+def test_items_whose_text_is_far_from_their_mark_have_all_of_their_lines(read: Read, mark: str) -> None:
+    """Office programs set the text of an item at a tab, so that the mark looks like the first cell of a row."""
+    texts = ["The boathouse is closed at night.", "Bring a warm coat and boots, and leave", "the dog at home."]
+    page = [Text(90, 700 - 13 * number, text) for number, text in enumerate(texts)]
+    page = [Text(60, 700, mark), page[0], Text(60, 687, mark), *page[1:]]
+    text = read(drawn_pdf.draw([page]), "a.pdf").text
+    assert "closed at night." in text.splitlines()[0]
+    assert "Bring a warm coat and boots, and leave the dog at home." in text
+
+
+def test_a_line_that_is_spread_to_the_margins_is_no_row(read: Read) -> None:
+    words = ["Members", "bring", "their", "boats", "to", "the"]
+    places = list(accumulate((_width(word) + 14 for word in words), initial=60.0))
+    spread = [Text(x, y, word) for y in (700, 687) for x, word in zip(places, words, strict=False)]
+    text = read(drawn_pdf.draw([[*spread, Text(60, 674, "boathouse in autumn.")]]), "a.pdf").text
+    assert text.endswith("bring their boats to the boathouse in autumn.")
+
+
+def test_letters_with_a_dot_begin_items_and_abbreviations_do_not() -> None:
+    texts = ["The board", "a. invites to the meeting,", "ii. keeps the books of the club", "e. V. and its funds."]
+    lines = [_line(text, 400 - 12 * number) for number, text in enumerate(texts)]
+    assert _markdown(*lines) == (
+        "The board\n\na. invites to the meeting,\n\nii. keeps the books of the club e. V. and its funds."
+    )
+
+
+def test_signs_for_private_use_are_bullets() -> None:
+    lines = [_line(f"{sign} Bring a boat", 400 - 12 * number) for number, sign in enumerate("\uf0a7\uf0d8")]
+    assert _markdown(*lines) == "- Bring a boat\n\n- Bring a boat"
+
+
+@pytest.mark.parametrize("number", ["3.", "Article 3:", "§ 3"])
+def test_a_short_numbered_line_above_indented_text_is_a_heading(number: str) -> None:
+    title, below = f"{number} Boats of members", "The boats of members lie at the pier from May to October."
+    lines = [_line(title, 400), replace(_line(below, 384), left=80)]
+    assert _markdown(*lines, *_TEXT).startswith(f"## {title}\n\n")
+    assert _markdown(lines[0], _line(below, 384), *_TEXT).startswith(title), "not indented"
+    assert _markdown(_line(f"{title}.", 400), lines[1], *_TEXT).startswith(title), "a sentence"
+
+
+def test_an_item_is_no_heading() -> None:
+    """Its next line goes on, or is about as long."""
+    for first, second in [("3. Boats", "are for members of the club and guests."), ("3. Boats of all", "Our members")]:
+        lines = [_line(first, 400), replace(_line(second, 388), left=80)]
+        assert "#" not in _markdown(*lines, *_TEXT)
+
+
+def test_a_number_within_a_sentence_begins_no_item() -> None:
+    texts = ["(a) members for more than five", "(5) years; and", "(b) their children."]
+    lines = [_line(text, 400 - 12 * number) for number, text in enumerate(texts)]
+    assert _markdown(*lines) == "(a) members for more than five (5) years; and\n\n(b) their children."
+
+
+def test_an_item_whose_first_line_alone_is_indented_goes_on() -> None:
+    first = replace(_line("a) honorary members, whom the meeting elects by a show", 400), left=80, start=1)
+    assert _markdown(first, _line("Of hands at the end of the sailing season in autumn", 388)) == (
+        "a) honorary members, whom the meeting elects by a show Of hands at the end of the sailing season in autumn"
+    )
+    short = replace(first, text="a) honorary members")
+    assert "\n\nThe meeting" in _markdown(short, _line("The meeting elects them by a show of hands", 388))
+
+
+def test_bold_items_with_a_dash_are_no_headings() -> None:
+    items = [replace(_line("- Boats of members", 400 - 24 * number), is_bold=True) for number in range(2)]
+    assert "#" not in _markdown(*items, *_TEXT)

@@ -8,12 +8,15 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rag.parsing.readers.pdf.text_lines import PageLines, Segment, TextLine
 
 from .table_places import has_long_cells
 
 _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
+# How many words a line has at least of which all gaps are equal, and how equal, in heights of a letter.
+_MIN_SPREAD_WORDS, _SAME_GAP = 4, 0.3
 # In heights of a letter: how far apart the base lines of two rows may be.
 _MAX_PITCH, _MAX_LINE_PITCH = 3.0, 1.7
 # In heights of a letter: how far apart the base lines of parts may be that are beside each other.
@@ -26,6 +29,8 @@ _MAX_SEARCHED_ROWS = 100
 _TOLERANCE = 2.0
 # What the items of a list begin with, and what leads to the page number in a table of contents.
 _MARK = re.compile(r"[^\w]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)]|\d{1,2}(?:\.\d{1,2}){0,3}\.?")
+# Word's bullet may be the letter "o".
+_ITEM_MARK = re.compile(r"[^\w]|o|\(?(?:\d{1,3}|[A-Za-z]{1,2}|[ivx]{1,5})[.)]")
 _SECTION = re.compile(r"(?:§ ?)?[A-Z\d]{1,3}(?:\.\d{1,3}){0,4}[.)]?")
 _LEADER = re.compile(r"(?:\. ?){4}|…{2}|_{4}")
 
@@ -117,13 +122,26 @@ def _find_rows(page: PageLines, lines: Sequence[TextLine]) -> Iterator[_Row]:
 
 
 def find_rows(page: PageLines, lines: Sequence[TextLine]) -> frozenset[int]:
-    """Return the numbers of the lines that have wide gaps and are next to such a line: they may be rows of a table."""
-    wide = {
-        number
-        for number, line in enumerate(lines)
-        if len(parts := page.segments(line)) > 2 or (len(parts) == 2 and not _SECTION.fullmatch(parts[0].text))
-    }
+    """Return the numbers of the lines that have wide gaps and are next to such a line: they may be rows of a table.
+
+    The gap behind the mark of an item is none, and neither are those of a line that is spread to the margins.
+    """
+    wide = {number for number, line in enumerate(lines) if _has_cells(page.segments(line), line.height)}
     return frozenset(number for number in wide if number - 1 in wide or number + 1 in wide)
+
+
+def _has_cells(parts: Sequence[Segment], height: float) -> bool:
+    if parts and any(mark.fullmatch(parts[0].text) for mark in (_SECTION, _ITEM_MARK)):
+        parts = parts[1:]
+    return len(parts) > 1 and not _is_spread(parts, height)
+
+
+def _is_spread(parts: Sequence[Segment], height: float) -> bool:
+    """Return whether a line is some words with equal gaps between all of them."""
+    gaps = [following.left - part.right for part, following in pairwise(parts)]
+    words = sum(map(str.isalpha, (part.text[:1] for part in parts)))
+    is_even = max(gaps) - min(gaps) < _SAME_GAP * height
+    return is_even and words >= _MIN_SPREAD_WORDS and not any(" " in part.text for part in parts)
 
 
 def _continued_cell(row: _Row, part: Segment, line: TextLine) -> _Cell | None:
