@@ -17,7 +17,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from .extracted_markdown import strip_formatting, with_chosen_title
-from .office.headings import html_headings
+from .office.headings import html_headings, html_questions
 from .office.numbering import html_lists
 from .xberg_adapter import extract
 
@@ -169,6 +169,7 @@ def _depth(page: lxml.html.HtmlElement) -> int:
 
 def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, str]) -> None:
     """Remove navigation, scripts and inline formatting, and collapse white space outside of preformatted text."""
+    html_questions.show_answers(page)
     for element in page.xpath(_BOILERPLATE):
         if element.getparent() is not None:
             element.drop_tree()
@@ -187,6 +188,7 @@ def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, s
     for element in page.xpath(_LISTS_OF_HEADINGS):
         element.tag = "div"
     html_lists.write_numbers(page, list_styles)
+    html_questions.mark_questions(page)
     html_headings.mark_headings(page)
     for element in list(page.iter(etree.Element)):
         is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`

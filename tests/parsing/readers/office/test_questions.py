@@ -1,0 +1,91 @@
+"""Web pages with questions and answers that are no headings there."""
+
+import lxml.html
+import pytest
+
+from rag.parsing.readers.office.headings import html_questions
+from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
+
+_ANSWERS = {
+    "When are fees due?": "Fees are payable by 15 March of each year.",
+    "How do I get a key?": "Keys are available at the office. You pay a deposit of 20 euros.",
+    "Are dogs allowed?": "Dogs are welcome on a leash, but not near the pool.",
+}
+
+
+def _page(item: str, around: str = "") -> bytes:
+    items = "".join(item.format(q=question, a=answer) for question, answer in _ANSWERS.items())
+    items = f"<{around}>{items}</{around}>" if around else items
+    page = f"<h1>Boats</h1><p>We row on the lake.</p><h2>Questions</h2>{items}"
+    return f"<html><body><main>{page}</main></body></html>".encode()
+
+
+@pytest.mark.parametrize(
+    ("item", "around"),
+    [
+        ("<button class='accordion'>{q}</button><div class='panel'><p>{a}</p></div>", ""),
+        ("<div class='title'><button>{q}</button></div><div><p>{a}</p></div>", ""),
+        ("<h3><a href='#a'>{q}</a></h3><div><p>{a}</p></div>", ""),
+        ("<details><summary>{q}</summary><p>{a}</p></details>", ""),
+        ("<dt>{q}</dt><dd>{a}</dd>", "dl"),
+        ("<li><a href='#a'>{q}<i></i></a><div><p>{a}</p></div></li>", "ul"),
+        ("<li><b>{q}</b><br>{a}</li>", "ol"),
+        ("<div class='q'>{q}</div><div class='a'>{a}</div>", ""),
+        ("<p><strong>{q}</strong><br>{a}</p>", ""),
+        ("<p>{q}</p><p>{a}</p>", ""),
+    ],
+)
+def test_a_question_is_the_heading_of_its_answer(read: Read, item: str, around: str) -> None:
+    parsed = read(_page(item, around), "a.html")
+    assert [heading.title for heading in parsed.headings] == ["Boats", "Questions", *_ANSWERS]
+    lines = [line for line in parsed.text.splitlines() if line]
+    for question, answer in _ANSWERS.items():
+        place = next(place for place, line in enumerate(lines) if line.endswith(question))
+        assert lines[place].startswith("##")
+        assert lines[place + 1] == answer
+
+
+@pytest.mark.parametrize("hidden", ["hidden", "style='display: none'", "aria-hidden='true'"])
+def test_answers_that_a_click_shows_are_read(read: Read, hidden: str) -> None:
+    for item in (
+        f"<div class='q'>{{q}}</div><div {hidden}>{{a}}</div>",
+        f"<div><a href='#x{{q}}'>{{q}}</a></div><hr><div id='x{{q}}' {hidden}>{{a}}</div>",
+    ):
+        assert all(answer in read(_page(item), "a.html").text for answer in _ANSWERS.values())
+
+
+def test_the_titles_of_an_accordion_need_no_question_mark(read: Read) -> None:
+    page = b"<h1>Boats</h1><button class='collapsible'>Opening hours</button><div><p>Daily until nine.</p></div>"
+    assert read(page, "a.html").text == "# Boats\n\n## Opening hours\n\nDaily until nine."
+
+
+def test_questions_within_a_text_are_no_headings(read: Read) -> None:
+    page = b"<h1>Boats</h1><p>Why do we row?</p><p>It is fun.</p><ul><li>Who rows?</li><li>Who steers?</li></ul>"
+    parsed = read(page, "a.html")
+    assert [heading.title for heading in parsed.headings] == ["Boats"]
+    assert parsed.text.endswith("- Who rows?\n- Who steers?")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<p>Why?</p><p>So.</p>",
+        "<li>Why?<br>So.</li>",
+        "<div><span>Why?</span></div><div></div>",
+        "<button class=accordion>Why</button>",
+        "<div hidden>So.</div>",
+        "<div>Why?",
+        "<div><b>Why?</b>",
+    ],
+)
+def test_questions_are_found_in_linear_time(unit: str) -> None:
+    def page(length: int, number: int) -> str:
+        return f"<html><body>{number}{unit * (length // len(unit))}</body></html>"
+
+    def find(html: str) -> None:
+        tree = lxml.html.document_fromstring(html)
+        html_questions.show_answers(tree)
+        html_questions.mark_questions(tree)
+
+    assert takes_linear_time(find, page, 100_000)
