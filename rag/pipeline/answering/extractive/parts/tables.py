@@ -13,6 +13,7 @@ from rag.text.sentences.quotable_units import TextUnit, UnitKind
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
 _DIGIT = re.compile(r"\d")
+_NUMBER, _ONLY_NUMBER = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[\d.,\s]+")
 _NUMBER_FIRST = re.compile(r"[^\w\s]?\s?\d")
 _YEAR = re.compile(YEAR)
 # How many rows are below the header of a table that has no rule below it.
@@ -103,6 +104,7 @@ def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
 def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
     """Return the header of each table by its block: the row above a rule, or a first row of names above numbers.
 
+    Markdown has no tables without a header, so the first row of such a table is above the rule.
     In reStructuredText a rule `+---+` is below every row, and `+===+` below the header.
     """
     headers: dict[int, TextUnit] = {}
@@ -111,6 +113,15 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
             is_below_any_row = text.startswith("+-", following.start)
             if not is_below_any_row:
                 headers.setdefault(unit.block, unit)
+    rows_by_block: dict[int, list[str]] = {block: [] for block in headers}
+    for unit in units:
+        if unit.kind is UnitKind.ROW and unit.block in headers and unit != headers[unit.block]:
+            rows_by_block[unit.block].append(text[unit.start : unit.end])
+    headers = {
+        block: header
+        for block, header in headers.items()
+        if not _is_row(text[header.start : header.end], rows_by_block[block])
+    }
     first_block = units[0].block if units else None
     for block, group in groupby(units, lambda unit: unit.block):
         rows = list(group)
@@ -118,6 +129,20 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
         if block != first_block and all(row.kind is UnitKind.ROW for row in rows) and _begins_with_names(text, rows):
             headers[block] = rows[0]
     return headers
+
+
+def _is_row(header: str, rows: Sequence[str]) -> bool:
+    """Return whether what is in the place of the header is a row, because the table has no header: "Adults | $ 10".
+
+    It has a value right of the first column, and a row below has one that is written the same way.
+    """
+    values = {
+        (column, _NUMBER.sub("0", cell))
+        for column, cell in enumerate(split_cells(header))
+        if column and _DIGIT.search(cell) and not _ONLY_NUMBER.fullmatch(cell)
+    }
+    below = ((column, _NUMBER.sub("0", cell)) for row in rows for column, cell in enumerate(split_cells(row)))
+    return bool(values) and not values.isdisjoint(below)
 
 
 def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:

@@ -167,3 +167,17 @@ def test_a_wrapped_cell_with_aligned_columns_continues_in_its_column(indentation
     assert answer("Who is in band B?", page) == (
         "Bands:\n- Band B — overcrowded by two rooms or more, or cannot climb the stairs — 6 to 12 months [1]"
     )
+
+
+def test_the_first_row_of_a_table_without_a_header_is_a_row() -> None:
+    """Markdown has no tables without a header: a program writes the first row in its place."""
+    rows = ["weddings | $ 400", "Friday evening | $ 150", "an hour on a weekday | $ 25 with heating"]
+    table = passage("| " + " |\n| ".join([rows[0], "--- | ---", *rows[1:]]) + " |")
+    assert answer("What do weddings cost?", table) == "- weddings — $ 400 [1]"
+    assert answer("What does a Friday evening cost?", table) == "- Friday evening — $ 150 [1]"
+
+
+@pytest.mark.parametrize("name", ["2027", "after 20:00", "for 2 people", "12"])
+def test_a_name_with_a_number_that_no_row_has_in_this_way_stays_a_header(name: str) -> None:
+    table = passage(f"| hall | {name} |\n| --- | --- |\n| red | 300 euros |\n| blue | 14 euros |")
+    assert answer("What does the blue hall cost?", table) == f"- blue — {name}: 14 euros [1]"
