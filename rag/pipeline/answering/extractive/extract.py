@@ -71,7 +71,11 @@ def _select(
         quote
         for number, structure in enumerate(structures, start=1)
         for quote in quote_parts(
-            number, structure, _without_yes(structure, selection, number, question), question.words
+            number,
+            structure,
+            _without_yes(structure, selection, number, question),
+            question.words,
+            question.answer_type,
         )
     ]
     return structures, selection, quotes

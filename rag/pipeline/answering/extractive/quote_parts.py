@@ -7,20 +7,29 @@ from itertools import pairwise
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS, without_question_label
 from rag.text.sentences.dependent_sentences import needs_question
 from rag.text.sentences.quotable_units import UnitKind
+from rag.text.sentences.unspaced_scripts import count_words
 from rag.text.words import content_words, stem
 from rag.types import Citation
 
 from .parts.needed_parts import PassageStructure
+from .question.answer_patterns import AnswerType
+from .question.answer_types import has_answer_of_type
 from .quotes import Quote
 from .render_quotes import plain_heading, render_lines
 from .scores.section_headings import is_in_section
 
 # If a question and the one that is asked have more words in common, of those of the shorter one, they are the same.
 _MAX_COMMON = 0.5
+_MAX_WORDS_OF_FRAGMENT = 8
+_SENTENCE_ENDINGS, _CLOSING = (*".!?:…。！？؟।",), "\"'”’»)]*_ "
 
 
 def quote_parts(
-    number: int, structure: PassageStructure, indexes: Iterable[int], words: Sequence[str] = ()
+    number: int,
+    structure: PassageStructure,
+    indexes: Iterable[int],
+    words: Sequence[str] = (),
+    answer_type: AnswerType | None = None,
 ) -> list[Quote]:
     """Quote parts of a passage, in reading order; parts without a gap between them become one quote.
 
@@ -29,6 +38,7 @@ def quote_parts(
         structure: The passage.
         indexes: The indexes of the parts.
         words: The content words of the question.
+        answer_type: What the question asks for, such as a time.
     """
     ordered = sorted(indexes)
     if not ordered:
@@ -44,7 +54,7 @@ def quote_parts(
     return [
         replace(
             _quote_run(number, structure, run, continues=continues, is_cut=_is_cut(structure, run, selected)),
-            question=_question_above(structure, run[0], words),
+            introduction=_question_above(structure, run[0], words) or _heading_above(structure, run, answer_type),
         )
         for run, continues in zip(runs, [*followed, False], strict=True)
     ]
@@ -79,6 +89,31 @@ def _question_above(structure: PassageStructure, index: int, words: Sequence[str
         return ""
     stems, sought = ({stem(word, lang) for word in text} for text in (content_words(title, lang), words))
     return title if len(stems & sought) <= _MAX_COMMON * min(len(stems), len(sought)) else ""
+
+
+def _heading_above(structure: PassageStructure, run: Sequence[int], answer_type: AnswerType | None) -> str:
+    """Return the heading above a quote that says too little without it: a few words, or no time if one is asked for."""
+    above = structure.heading_index(run[0])
+    if above is None or above in run or structure.is_title(above):
+        return ""
+    if any(structure.parts[index].kind is not UnitKind.SENTENCE for index in run):
+        return ""
+    title = " ".join(plain_heading(structure.visible_text(above)).split())
+    texts = [" ".join(structure.visible_text(index).split()) for index in run]
+    is_right_above = above == run[0] - 1
+    short = texts[:1] if is_right_above else texts
+    is_short = not any(map(_ends_sentence, short)) and sum(map(count_words, short)) <= _MAX_WORDS_OF_FRAGMENT
+    is_answer = (
+        answer_type is not None
+        and is_right_above
+        and has_answer_of_type(title, answer_type)
+        and not any(has_answer_of_type(text, answer_type) for text in texts)
+    )
+    return f"{title}:" if title[-1:].isalnum() and (is_short or is_answer) else ""
+
+
+def _ends_sentence(text: str) -> bool:
+    return text.rstrip(_CLOSING).endswith(_SENTENCE_ENDINGS)
 
 
 def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool) -> Quote:

@@ -17,7 +17,7 @@ class Quote:
         continues: Whether the next quote belongs to this one, so that one citation is enough for both.
         is_in_section: Whether a heading, other than the document's title, is above the quote.
         heading: The nearest heading above the quote within its passage; empty if there is none.
-        question: The question right above the quote, if that cannot be understood without it; mostly empty.
+        introduction: The question or heading above the quote, if that says too little without it; mostly empty.
     """
 
     number: int
@@ -27,7 +27,7 @@ class Quote:
     continues: bool
     is_in_section: bool
     heading: str = ""
-    question: str = ""
+    introduction: str = ""
 
 
 def nearest_heading(quote: Quote) -> str:

@@ -35,11 +35,11 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
     """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
 
     Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
-    be a citation, except in code. An answer with citations also has the questions that its quotes need.
+    be a citation, except in code. An answer with citations also has the questions and headings that its quotes need.
     """
     text = ""
     previous_is_block = False
-    texts = [_with_question(quote) if format_citation else quote.text for quote in quotes]
+    texts = [_with_introduction(quote) if format_citation else quote.text for quote in quotes]
     neutralized = citation_markers.neutralize_in_quotes(texts)
     for quote, rendered in zip(quotes, neutralized, strict=True):
         if format_citation and not quote.continues:
@@ -50,10 +50,10 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
     return pictures.keep_pictures_in_code(text, to_html=to_html)
 
 
-def _with_question(quote: Quote) -> str:
-    question = _readable(quote.question)
-    separator = "\n" if quote.is_block else _space_behind(question)
-    return f"{question}{separator}{quote.text}" if question else quote.text
+def _with_introduction(quote: Quote) -> str:
+    introduction = _readable(quote.introduction)
+    separator = "\n" if quote.is_block else _space_behind(introduction)
+    return f"{introduction}{separator}{quote.text}" if introduction else quote.text
 
 
 def _space_behind(text: str) -> str:

@@ -117,3 +117,39 @@ def test_a_sentence_farther_down_in_a_section_may_have_more_of_the_words(questio
     second = f"The Lindau shop in the old mill is open from 9:00 to 13:00, {'which the council wanted, ' * 5}only."
     page = f"# Shops\n\n## When do you open?\n\n{first}\n\n{second}\n\n## Who pays?\n\nThe shop in Lindau."
     assert render_quotes(extract_quotes(question, [passage(page)], Similarity())).startswith(quoted)
+
+
+_NEWS = """\
+# News
+
+## July 3 – Parade
+
+Show your colours! Line up at the pond.
+
+## The board
+
+#### Ann Poole
+
+Treasurer (since 2020)
+
+She moved here from the coast in January.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When is the parade?", "July 3 – Parade: Show your colours! Line up at the pond. [1]"),
+        ("Who is the treasurer?", "Ann Poole:\nTreasurer (since 2020)\nShe moved here from the coast in January. [1]"),
+        ("Where do we line up?", "Show your colours! Line up at the pond. [1]"),
+    ],
+)
+def test_a_quote_that_says_too_little_without_its_heading_has_it(question: str, text: str) -> None:
+    """A few words, or no time if the question asks for one and the heading has it."""
+    assert answer(question, passage(_NEWS)) == text
+
+
+def test_empty_fields_of_a_form_are_not_quoted() -> None:
+    form = "# Application\n\nColor of the gate: ____________\n\nHeight ......... Width .........\n\n"
+    rule = "The gate is white or black.\n"
+    assert answer("What color is the gate?", passage(form + rule)) == "The gate is white or black. [1]"

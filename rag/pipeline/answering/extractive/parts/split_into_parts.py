@@ -17,6 +17,8 @@ from .tables_of_contents import without_contents
 
 _COLONS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *_COLONS)
+# "Name: ________", but not "Coffee ........ 3 euros".
+_EMPTY_FIELD = re.compile(r"_{4}|(?<!\.)\.{6,}\s*$|(?<!…)…{3,}\s*$")
 _ITEM_START = re.compile(rf"{ITEM_MARK}\s")
 _CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
@@ -70,11 +72,12 @@ def ends_with_colon(text: str) -> bool:
 
 
 def says_nothing(kind: UnitKind, text: str) -> bool:
-    """Return whether a part only says where to read on, or is a picture or a remark in brackets."""
+    """Return whether a part only says where to read on, or is a picture, a remark or a form's empty field."""
     return (
         kind is UnitKind.PICTURE
         or bool(_NO_TEXT.fullmatch(pictures.without_pictures(text)))
         or is_pointer(text)
+        or (kind in (UnitKind.SENTENCE, UnitKind.ITEM) and bool(_EMPTY_FIELD.search(text)))
         or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
     )
 
