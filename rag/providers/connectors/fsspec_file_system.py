@@ -5,14 +5,20 @@ protocol's package must be installed besides fsspec.
 """
 
 import contextlib
+import functools
 import stat
-from collections.abc import Iterator, Mapping
-from typing import IO
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, TypeVar
 
 import fsspec
 
 from . import folder_walk
 from .base import ItemFailed, ItemGone, ListingFailed, OpenedItem, Page
+from .bounded_calls import BoundedCalls
+from .http_client import TIMEOUT_SECONDS
+
+Result = TypeVar("Result")
 
 READ_BYTES = 256 * 1024
 # They read this machine's files, or addresses other than their own.
@@ -34,7 +40,10 @@ _TIME_NAMES = ("mtime", "modified", "LastModified", "last_modified", "updated", 
 
 
 class FileSystemConnector:
-    """Reads the files below a folder of a file system."""
+    """Reads the files below a folder of a file system.
+
+    Each call, and all calls that read one file together, end after TIMEOUT_SECONDS.
+    """
 
     def __init__(self, url: str, *, options: Mapping[str, object], folder: str) -> None:
         """Connect to a file system.
@@ -50,11 +59,12 @@ class FileSystemConnector:
         protocol = url.partition("://")[0].lower()
         if "::" in url or "://" not in url or protocol in _FORBIDDEN_PROTOCOLS:
             raise ListingFailed("The operator's address of the file system is not allowed (RAG_SYNC_FILE_SYSTEMS).")
-        with _translated_errors():
-            # No shared instance, which would keep listings.
-            self._files, root = fsspec.core.url_to_fs(
-                url, **options, skip_instance_cache=True, use_listings_cache=False
-            )
+        self._calls = BoundedCalls(url)
+        # No shared instance, which would keep listings.
+        connect = functools.partial(
+            fsspec.core.url_to_fs, url, **options, skip_instance_cache=True, use_listings_cache=False
+        )
+        self._files, root = self._call(connect)
         parts = [part for part in folder.split("/") if part]
         if not folder_walk.is_below(parts):
             raise ListingFailed("The folder must be below the file system's address.")
@@ -82,22 +92,29 @@ class FileSystemConnector:
         # A path may come from another location, if the connection was changed since it was listed.
         if not folder_walk.is_below(path.split("/")):
             raise ItemGone
-        full_path = f"{self._root}/{path}"
+        ends_at = time.monotonic() + TIMEOUT_SECONDS
         try:
-            with _translated_errors():
-                file = self._files.open(full_path, "rb")
+            file = self._call(lambda: self._files.open(f"{self._root}/{path}", "rb"), ends_at=ends_at)
         except ListingFailed as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise ItemGone from error
             raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
-        with file:
-            yield OpenedItem(_read(file), path.rsplit("/", 1)[-1])
+        try:
+            yield OpenedItem(self._read(file, ends_at), path.rsplit("/", 1)[-1])
+        finally:
+            with contextlib.suppress(ListingFailed):
+                self._call(file.close)
+
+    def _read(self, file: IO[bytes], ends_at: float) -> Iterator[bytes]:
+        try:
+            while part := self._call(lambda: file.read(READ_BYTES), ends_at=ends_at):
+                yield part
+        except ListingFailed as error:
+            raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
 
     def _refuse_link(self, path: str) -> None:
-        with _translated_errors():
-            info = self._files.info(path)
-            is_link = info.get("type") == "link" or info.get("islink") or self._is_link_of_sftp(path)
-        if is_link:
+        info = self._call(lambda: self._files.info(path))
+        if info.get("type") == "link" or info.get("islink") or self._call(lambda: self._is_link_of_sftp(path)):
             raise ListingFailed("The folder must not be a link.")
 
     def _is_link_of_sftp(self, path: str) -> bool:
@@ -107,10 +124,21 @@ class FileSystemConnector:
 
     def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
         folder = "/".join([self._root, *parts])
-        with _translated_errors():
-            entries = self._files.ls(folder, detail=True)
+        entries = self._call(lambda: self._files.ls(folder, detail=True))
         # Stores without folders list the folder's own marker as well.
         return [_build_entry(entry) for entry in entries if _name(entry) and entry["name"].rstrip("/") != folder]
+
+    def _call(self, function: Callable[[], Result], *, ends_at: float | None = None) -> Result:
+        """Return what a call of the file system returns.
+
+        Its exceptions, which have no common class, become ListingFailed without their texts.
+        """
+        try:
+            return self._calls.call(function, ends_at=ends_at)
+        except ListingFailed:
+            raise
+        except Exception as error:
+            raise ListingFailed(f"The file system does not answer: {type(error).__name__}.") from error
 
 
 def _name(entry: Mapping[str, object]) -> str:
@@ -126,23 +154,3 @@ def _build_entry(entry: Mapping[str, object]) -> folder_walk.Entry:
     # Without any, the content is read each time and compared by its hash.
     version = "-".join([str(entry.get("size", "")), *known]) if known else ""
     return folder_walk.Entry(_name(entry), is_folder=False, version=version)
-
-
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    try:
-        with _translated_errors():
-            while part := file.read(READ_BYTES):
-                yield part
-    except ListingFailed as error:
-        raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
-
-
-@contextlib.contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Turn the exceptions of file systems, which have no common class, into ListingFailed without their texts."""
-    try:
-        yield
-    except (ItemFailed, ItemGone, ListingFailed, GeneratorExit):
-        raise
-    except Exception as error:
-        raise ListingFailed(f"The file system does not answer: {type(error).__name__}.") from error

@@ -1,16 +1,19 @@
 """Syncing from a file system of fsspec, which the operator has set up."""
 
 import stat
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFile
 
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
-from rag.providers.connectors.base import ItemGone, ListingFailed
+from rag.providers.connectors import bounded_calls, fsspec_file_system
+from rag.providers.connectors.base import ItemFailed, ItemGone, ListingFailed
 from rag.providers.connectors.fsspec_file_system import FileSystemConnector
 from rag.services.ingestion.sync import connections
 from tests.services.ingestion.sync.conftest import contents, run_to_end
@@ -96,3 +99,46 @@ def test_a_link_on_a_server_of_sftp_is_refused(files: Any, monkeypatch: pytest.M
         FileSystemConnector("memory://export", options={}, folder="deep")
     files.mkdir("/export/other")
     assert FileSystemConnector("memory://export", options={}, folder="other").list_pages(None)
+
+
+def test_a_server_that_does_not_answer_keeps_no_sync_waiting(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its calls are abandoned; a few of them at most may wait."""
+    monkeypatch.setattr(bounded_calls, "TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(fsspec_file_system, "TIMEOUT_SECONDS", 0.05)
+    is_over = threading.Event()
+
+    def wait(self: object, *arguments: object, **options: object) -> None:
+        is_over.wait()
+
+    def list_all() -> None:
+        list(FileSystemConnector("memory://export", options={}, folder="").list_pages(None))
+
+    monkeypatch.setattr(type(files), "ls", wait)
+    try:
+        for _ in range(bounded_calls.MAX_ABANDONED):
+            with pytest.raises(ListingFailed, match="did not answer within"):
+                list_all()
+        with pytest.raises(ListingFailed, match="still does not answer"):
+            list_all()
+    finally:
+        is_over.set()
+
+
+def test_a_file_that_is_sent_slowly_is_given_up(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fsspec_file_system, "TIMEOUT_SECONDS", 0.05)
+    is_over = threading.Event()
+    connector = FileSystemConnector("memory://export", options={}, folder="")
+
+    def read(self: object, size: int) -> bytes:
+        is_over.wait()
+        return b"x"
+
+    monkeypatch.setattr(MemoryFile, "read", read)
+    try:
+        with pytest.raises(ItemFailed, match="did not answer within"), connector.open("a.txt", validators={}) as item:
+            list(item.parts)
+        # The abandoned call still uses the connection.
+        with pytest.raises(ItemFailed, match="still does not answer"), connector.open("a.txt", validators={}):
+            pass
+    finally:
+        is_over.set()

@@ -164,7 +164,7 @@ def test_a_listing_continues_after_its_last_page(
     for name in ("a/b/c.txt", "a/b.txt", "a.txt", "b/a.txt", "c.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
-    monkeypatch.setattr("rag.providers.connectors.folder_walk.MAX_PAGE_ITEMS", 1)
+    monkeypatch.setattr("rag.providers.connectors.folder_walk.MAX_PAGE_ENTRIES", 1)
     run = run_actions.start(connection, by=None)
     while run.phase == SyncRun.Phase.LISTING:  # the time is over after each page
         listing.list_items(run, deadline=0)

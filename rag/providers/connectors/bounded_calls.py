@@ -1,0 +1,59 @@
+"""Ends waiting for libraries whose calls have no deadline, such as those that connect to a server of SFTP."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from .base import ListingFailed
+from .http_client import TIMEOUT_SECONDS
+
+Result = TypeVar("Result")
+
+# How many abandoned calls of one server may still wait in this process. Nothing else can end them.
+MAX_ABANDONED = 4
+_abandoned: defaultdict[str, list[threading.Thread]] = defaultdict(list)
+
+
+class BoundedCalls:
+    """Runs the calls of one connection, each in a thread that is abandoned when the time is over.
+
+    After that the connection is not used any more: the abandoned call still uses it.
+    """
+
+    def __init__(self, server: str) -> None:
+        """Prepare calls of the server with this address."""
+        self._server, self._has_abandoned = server, False
+
+    def call(self, function: Callable[[], Result], *, ends_at: float | None = None) -> Result:
+        """Return what the function returns.
+
+        Args:
+            function: The call.
+            ends_at: When to give up, of time.monotonic; TIMEOUT_SECONDS from now without it.
+
+        Raises:
+            ListingFailed: If it has not returned in time, or a call of this connection has not.
+        """
+        waiting = _abandoned[self._server]
+        waiting[:] = [thread for thread in waiting if thread.is_alive()]
+        if self._has_abandoned or len(waiting) >= MAX_ABANDONED:
+            raise ListingFailed("The file system still does not answer an earlier request.")
+        future: Future[Result] = Future()
+        thread = threading.Thread(target=_run, args=(function, future), daemon=True)
+        thread.start()
+        thread.join(max(0.0, TIMEOUT_SECONDS if ends_at is None else ends_at - time.monotonic()))
+        if not future.done():
+            self._has_abandoned = True
+            waiting.append(thread)
+            raise ListingFailed(f"The file system did not answer within {TIMEOUT_SECONDS:g} seconds.")
+        return future.result()
+
+
+def _run(function: Callable[[], Result], future: "Future[Result]") -> None:
+    try:
+        future.set_result(function())
+    except Exception as error:
+        future.set_exception(error)
