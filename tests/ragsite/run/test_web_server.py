@@ -196,6 +196,14 @@ def test_malformed_requests_are_refused_in_json(web: Web) -> None:
         assert error["details"]["request_id"] == headers["x-request-id"]
 
 
+@pytest.mark.parametrize("character", [b"a", b"%22"])
+def test_a_long_query_is_repeated_in_a_redirect(web: Web, character: bytes) -> None:
+    """nginx took such headers for a server that does not answer."""
+    state = character * (7_500 // len(character))
+    status, headers, _ = send(web.port, GET % (b"/oauth/authorize?client_id=a&state=" + state))
+    assert (status, len(headers["location"]) > 7_500) == (302, True)
+
+
 def test_a_body_that_cannot_be_stored_is_refused_in_json(web: Web) -> None:
     """As on a full disk. nginx's own answer was a page."""
     bodies = web.data / "web" / str(web.port) / "bodies"
