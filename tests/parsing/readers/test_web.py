@@ -232,3 +232,18 @@ def test_cells_of_nested_tables_are_found_in_linear_time() -> None:
         return f"<html><body>{number}{'<table><tr><td>' * 40}{'<p>a</p>' * (length // 8)}</html>"
 
     assert takes_linear_time(lambda text: web.parse_html(text, LIMITS), page, 60_000)
+
+
+@pytest.mark.parametrize("unit", ["<u>x</u>&amp;", "<o:p>x</o:p>y", "<a>x</a>y", "<!---->x", "<nav></nav>x"])
+def test_what_is_around_or_between_words_is_removed_in_linear_time(unit: str) -> None:
+    """As in a page of code whose words have colours. One removal after the other copied the text before it."""
+
+    def page(length: int, number: int) -> str:
+        return f"<html><body>{number}<p>{unit * (length // len(unit))}</html>"
+
+    assert takes_linear_time(lambda text: web.parse_html(text, LIMITS), page, 300_000)
+
+
+def test_text_stays_around_what_is_removed(read: Read) -> None:
+    page = "<p>a<!-- b -->c<nav>d</nav>e<?f g>h<b>i<u>j</u></b>k<o:p>o</o:p>p<script>q</script>r</p>"
+    assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == "acehijkopr"
