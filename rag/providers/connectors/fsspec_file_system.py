@@ -151,6 +151,7 @@ def _build_entry(entry: Mapping[str, object]) -> folder_walk.Entry:
     if entry.get("type") != "file" or entry.get("islink"):
         return folder_walk.Entry(_name(entry), is_folder=False, version=None)
     known = [str(entry[name]) for name in (*_VERSION_NAMES, *_TIME_NAMES) if entry.get(name)]
-    # Without any, the content is read each time and compared by its hash.
     version = "-".join([str(entry.get("size", "")), *known]) if known else ""
-    return folder_walk.Entry(_name(entry), is_folder=False, version=version)
+    # Without one that can be stored, the content is read each time and compared by its hash.
+    is_usable = folder_walk.is_storable(version)
+    return folder_walk.Entry(_name(entry), is_folder=False, version=version if is_usable else "")

@@ -142,3 +142,18 @@ def test_a_file_that_is_sent_slowly_is_given_up(files: Any, monkeypatch: pytest.
             pass
     finally:
         is_over.set()
+
+
+def test_a_version_that_cannot_be_stored_ends_no_sync(
+    files: Any, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_folder = type(files).ls
+
+    def list_with_etags(self: object, path: str, **options: object) -> list[dict[str, object]]:
+        return [{**entry, "ETag": "a\0b"} for entry in list_folder(self, path, **options)]
+
+    monkeypatch.setattr(type(files), "ls", list_with_etags)
+    connection = SyncConnection(source=world.source("synced"), kind=SyncKind.FILE_SYSTEM, location="archive")
+    connections.save(connection, secret="", by=world.users["owner"])
+    run = run_to_end(connection)
+    assert (run.state, run.added) == (SyncRun.State.FINISHED, 2)
