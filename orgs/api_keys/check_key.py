@@ -5,7 +5,6 @@ import re
 import uuid
 from datetime import timedelta
 
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
@@ -13,6 +12,7 @@ from orgs.models import ApiKey
 from orgs.models.api_keys import RefusalReason
 from ragsite.http.addresses import Address
 from ragsite.postgres import identity
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.credential_fields import hash_secret
 
 from .read_key_in_one_statement import read_with_refusal_facts
@@ -31,9 +31,7 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
     """
     if not _KEY_PATTERN.fullmatch(secret):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [hash_secret(secret)])
-        key_id, user_id = cursor.fetchone()
+    ((key_id, user_id),) = read_rows("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [hash_secret(secret)])
     if key_id is None:
         return None
     with identity.run_as(identity.of_user(user_id, key_id)):

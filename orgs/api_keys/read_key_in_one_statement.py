@@ -13,6 +13,7 @@ from django.db.models import Field, Model
 
 from accounts.models import User
 from orgs.models import ApiKey, Organization
+from ragsite.postgres.base import read_rows
 
 Row = TypeVar("Row", bound=Model)
 _MODELS: tuple[type[Model], ...] = (ApiKey, User, Organization)
@@ -31,15 +32,14 @@ def read_with_refusal_facts(key_id: uuid.UUID) -> ApiKey | None:
 
     The secrets of the key and of the user are not read. None if the transaction's identity may not read the key.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(), [key_id])
-        row = cursor.fetchone()
-    if row is None:
+    rows = read_rows(_statement(), [key_id])
+    if not rows:
         return None
-    values = dict(_split(row[:-1]))
+    *columns, is_member = rows[0]
+    values = dict(_split(columns))
     key = _instance(ApiKey, values[ApiKey])
     key.user, key.organization = _instance(User, values[User]), _instance(Organization, values[Organization])
-    key.is_member = row[-1]
+    key.is_member = is_member
     return key
 
 
