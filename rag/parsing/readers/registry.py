@@ -10,9 +10,10 @@ from rag.types import ParsedDocument
 
 from . import csv_tables, json_data, notebooks, plain_text_and_markdown, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
-from .office import open_document_slides, slides, text_documents
+from .office import text_documents
 from .office.legacy import slides as legacy_slides
 from .office.sheets import spreadsheets
+from .office.slides import open_document, powerpoint
 from .pdf import read_pdf
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
@@ -28,10 +29,10 @@ READERS: dict[str, Reader] = {
     formats.DOCX: text_documents.read_docx,
     formats.XLSX: partial(spreadsheets.read, media_type=formats.XLSX),
     formats.XLSB: partial(spreadsheets.read, media_type=formats.XLSB),
-    formats.PPTX: slides.read,
+    formats.PPTX: powerpoint.read,
     formats.ODT: text_documents.read_odt,
     formats.ODS: partial(spreadsheets.read, media_type=formats.ODS),
-    formats.ODP: open_document_slides.read_presentation,
+    formats.ODP: open_document.read_presentation,
     formats.RTF: text_documents.read_rtf,
     formats.DOC: text_documents.read_doc,
     formats.XLS: partial(spreadsheets.read, media_type=formats.XLS),

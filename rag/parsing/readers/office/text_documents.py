@@ -20,12 +20,13 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
-from . import open_document_slides, prepare_for_xberg, prepare_word, rich_text
+from . import prepare_for_xberg, prepare_word, rich_text
 from .legacy import word_labels
 from .legacy.title import read_title
 from .legacy.word_tables import LegacyTable, find_tables, split_at_tables
 from .numbering.labels import remove_bullets
 from .numbering.rich_text_labels import place_labels
+from .slides.open_document import pack_flat
 
 _WORD = re.compile(r"\w+")
 # The number of a section that is a line of its own above its title.
@@ -75,7 +76,7 @@ def _with_numbers_in_titles(markdown: str) -> str:
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     """Read an OpenDocument text, in a ZIP container or as a single XML file."""
     if not content.startswith(zip_files.MAGIC):
-        content = open_document_slides.pack_flat(content, formats.ODT)
+        content = pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
     prepared = prepare_for_xberg.prepare_open_text(content)
     extracted = extract(prepared, formats.ODT, limits)

@@ -27,8 +27,8 @@ def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
         ("Présentation PowerPoint", "Bees of Trub", "Bees of Trub"),
         ("Corporate template", "Bees of Trub", "Bees of Trub"),
         ("Bees and wasps", "Bees of Trub", "Bees and wasps"),
-        ("Corporate template", "", "Corporate template"),
-        ("", "", ""),
+        ("Corporate template", "", "alpha"),
+        ("", "", "alpha"),
     ],
 )
 def test_the_title_of_a_template_is_not_that_of_the_slides(read: Read, declared: str, first: str, title: str) -> None:
@@ -82,24 +82,112 @@ def test_numbers_of_slides(read: Read, paragraphs: list[tuple[str, int]], text: 
     assert read(files.packed(members | {slide: whole}), "a.pptx").text == f"# Rules\n\n{text}"
 
 
-def _text_box(text: str, *, top: int, size: int) -> str:
-    place = f'<p:spPr><a:xfrm><a:off x="0" y="{top}"/></a:xfrm></p:spPr>'
-    runs = f'<a:r><a:rPr sz="{size}"/><a:t>{text}</a:t></a:r>'
-    return f"<p:sp><p:nvSpPr><p:nvPr/></p:nvSpPr>{place}<p:txBody><a:p>{runs}</a:p></p:txBody></p:sp>"
+Place = tuple[int, int, int, int]  # left, top, width and height
+
+
+def _text_box(text: str, place: Place, *, size: int = 2000) -> str:
+    left, top, width, height = place
+    xfrm = f'<a:xfrm><a:off x="{left}" y="{top}"/><a:ext cx="{width}" cy="{height}"/></a:xfrm>'
+    paragraphs = "".join(f'<a:p><a:r><a:rPr sz="{size}"/><a:t>{line}</a:t></a:r></a:p>' for line in text.split("\n"))
+    return f"<p:sp><p:nvSpPr><p:nvPr/></p:nvSpPr><p:spPr>{xfrm}</p:spPr><p:txBody>{paragraphs}</p:txBody></p:sp>"
+
+
+def _slide(*boxes: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(files.pptx([("", "")]))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    slide = "ppt/slides/slide1.xml"
+    whole = re.sub(rb"<p:spTree>.*</p:spTree>", f"<p:spTree>{''.join(boxes)}</p:spTree>".encode(), members[slide])
+    return files.packed(members | {slide: whole})
 
 
 @pytest.mark.parametrize(
     ("size", "top", "text"),
     [
         (4400, 100, "# Bees\n\nThey hum."),
-        (1800, 100, "# Slide 1\n\nThey hum.\n\nBees"),
+        (1800, 100, "# Bees\n\nThey hum."),
+        (4400, 450, "# Bees\n\nThey hum."),
+        (1800, 450, "# Slide 1\n\nThey hum.\n\nBees"),
         (4400, 900, "# Slide 1\n\nThey hum.\n\nBees"),
     ],
 )
-def test_large_text_at_the_top_is_the_title_of_a_slide_without_one(read: Read, size: int, top: int, text: str) -> None:
-    boxes = _text_box("They hum.", top=500, size=2000) + _text_box("Bees", top=top, size=size)
-    with zipfile.ZipFile(io.BytesIO(files.pptx([("", "")]))) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    slide = "ppt/slides/slide1.xml"
-    whole = re.sub(rb"<p:spTree>.*</p:spTree>", f"<p:spTree>{boxes}</p:spTree>".encode(), members[slide])
-    assert read(files.packed(members | {slide: whole}), "a.pptx").text == text
+def test_a_text_above_all_others_is_the_title_of_a_slide_without_one(
+    read: Read, size: int, top: int, text: str
+) -> None:
+    boxes = _text_box("They hum.", (0, 500, 900, 300)), _text_box("Bees", (0, top, 900, 200), size=size)
+    assert read(_slide(*boxes), "a.pptx").text == text
+
+
+def test_the_number_of_a_section_beside_its_title_is_none(read: Read) -> None:
+    number, title = _text_box("2", (0, 90, 100, 300), size=6000), _text_box("How bees\nhum", (200, 100, 600, 200))
+    text = _text_box("They hum.", (0, 500, 900, 300))
+    assert read(_slide(number, text, title), "a.pptx").text == "# How bees hum\n\n2\n\nThey hum."
+
+
+@pytest.mark.parametrize(
+    ("box", "text"),
+    [
+        ("Bees", "# Bees"),
+        ("Bees\nand\ntheir\nhives", "# Bees\n\nand\n\ntheir\n\nhives"),
+        ("Bees hum. " * 20, "# Slide 1\n\n" + ("Bees hum. " * 20).strip()),
+    ],
+)
+def test_the_only_text_of_a_slide_is_its_title_if_it_is_short(read: Read, box: str, text: str) -> None:
+    assert read(_slide(_text_box(box, (0, 0, 900, 900))), "a.pptx").text == text
+
+
+COLUMNS = {
+    "North: It rains.": (0, 200, 400, 200),
+    "South: It is dry.": (500, 200, 400, 200),
+    "Weather": (0, 0, 900, 100),
+    "The north": (0, 120, 400, 70),
+    "The south": (500, 120, 400, 70),
+}
+IN_ORDER = "# Weather\n\nThe north\n\nNorth: It rains.\n\nThe south\n\nSouth: It is dry."
+
+
+def test_boxes_are_read_before_those_below_them_and_column_by_column(read: Read) -> None:
+    boxes = [_text_box(text, place) for text, place in COLUMNS.items()]
+    assert read(_slide(*boxes), "a.pptx").text == IN_ORDER
+
+
+def test_boxes_that_are_written_in_an_order_of_reading_keep_it(read: Read) -> None:
+    rows = {
+        "One": (0, 0, 400, 100),
+        "Two": (500, 0, 400, 100),
+        "Three": (0, 200, 400, 100),
+        "Four": (500, 200, 400, 100),
+    }
+    boxes = [_text_box(text, place) for text, place in rows.items()]
+    assert read(_slide(*boxes), "a.pptx").text == "# Slide 1\n\nOne\n\nTwo\n\nThree\n\nFour"
+
+
+def _frame(text: str, place: Place, kind: str = "") -> str:
+    sides = " ".join(
+        f'svg:{name}="{side / 50}cm"' for name, side in zip(("x", "y", "width", "height"), place, strict=True)
+    )
+    paragraphs = "".join(f"<text:p>{line}</text:p>" for line in text.split("\n"))
+    return f"<draw:frame {kind} {sides}><draw:text-box>{paragraphs}</draw:text-box></draw:frame>"
+
+
+def test_boxes_of_open_document_slides(read: Read) -> None:
+    boxes = "".join(_frame(text, place) for text, place in COLUMNS.items())
+    content = files.open_document("presentation", f'<draw:page draw:name="a">{boxes}</draw:page>')
+    assert read(content, "a.odp").text == IN_ORDER
+
+
+@pytest.mark.parametrize(
+    ("kind", "box", "text"),
+    [
+        ("subtitle", "Bees", "# Bees"),
+        ("title", "Bees\n" + "They hum. " * 20, "# Bees\n\n" + ("They hum. " * 20).strip()),
+        (
+            "title",
+            "Bees<text:line-break/>" + "They hum. " * 20,
+            "# Bees\n\nBees\n" + ("They hum. " * 20).strip(),
+        ),
+    ],
+)
+def test_a_title_of_an_open_document_slide_with_a_text(read: Read, kind: str, box: str, text: str) -> None:
+    frame = _frame(box, (0, 0, 900, 900), f'presentation:class="{kind}"')
+    content = files.open_document("presentation", f'<draw:page draw:name="a">{frame}</draw:page>')
+    assert read(content, "a.odp").text == text

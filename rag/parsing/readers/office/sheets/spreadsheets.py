@@ -8,8 +8,9 @@ from rag.parsing.detection import OLE_MAGIC
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.csv_tables import is_row_of_data, start_of_table
-from rag.parsing.readers.office import open_document_slides, prepare_for_xberg
+from rag.parsing.readers.office import prepare_for_xberg
 from rag.parsing.readers.office.legacy.title import read_title
+from rag.parsing.readers.office.slides.open_document import pack_flat
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -27,7 +28,7 @@ _ESCAPE = re.compile(r"(?m)(?<!^)\\([\\!#<>`~])")
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     """Read a spreadsheet: a heading and a table for each sheet."""
     if media_type == formats.ODS and not content.startswith(zip_files.MAGIC):
-        content = open_document_slides.pack_flat(content, media_type)
+        content = pack_flat(content, media_type)
     if media_type == formats.XLS:
         if not content.startswith(OLE_MAGIC):
             return older_workbooks.read_xml(content, limits)

@@ -14,11 +14,12 @@ from rag.errors import ParseFailed
 from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.readers.extracted_markdown import clean_title, with_chosen_title
+from rag.parsing.readers.office.beside_text.charts import read_chart_rows, read_paragraphs, read_words
+from rag.parsing.readers.office.numbering.slide_numbers import number_paragraphs
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .beside_text.charts import read_chart_rows, read_paragraphs, read_words
-from .numbering.slide_numbers import number_paragraphs
+from .boxes import MAX_TITLE_CHARACTERS, Box, count_title_paragraphs, find_title, reading_order
 
 _NAMESPACES = {
     "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
@@ -26,12 +27,16 @@ _NAMESPACES = {
     "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
     "dc": "http://purl.org/dc/elements/1.1/",
 }
+_SHAPE, _PARAGRAPH = f"{{{_NAMESPACES['p']}}}sp", f"{{{_NAMESPACES['a']}}}p"
 _TITLE_PLACEHOLDERS = {"title", "ctrTitle"}
 # Dates, footers, slide numbers and similar placeholders, which are not part of the content.
 _IGNORED_PLACEHOLDERS = {"dt", "ftr", "sldNum", "hdr", "sldImg"}
-_TOP, _SIZE = "./p:spPr/a:xfrm/a:off/@y", ".//@sz"
+_PLACE = "(./p:spPr/a:xfrm | ./p:grpSpPr/a:xfrm | ./p:xfrm)[1]"
+_SIDES = ("a:off/@x", "a:off/@y", "a:ext/@cx", "a:ext/@cy")
 # In hundredths of a point: the size of text that does not say it.
-_USUAL_SIZE, _MAX_TITLE_CHARACTERS = 1_800, 120
+_USUAL_SIZE = 1_800
+_SHAPES = "./p:cSld/p:spTree/*[not(self::p:nvGrpSpPr or self::p:grpSpPr)]"
+_PARTS = "descendant-or-self::p:sp | descendant-or-self::p:graphicFrame | descendant-or-self::p:pic"
 _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it again and send that."
 
 
@@ -72,25 +77,19 @@ class _Presentation:
     def _add_slide(self, number: int, path: str) -> None:
         """Add a slide as a page: its title, its shapes in their order, and its notes."""
         slide, related = self._xml(path), self._relationships(path)
-        shapes = _find(slide, ".//p:sp")
-        titles = (_single_line_text(shape) for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS)
-        title, titled = next(filter(None, titles), ""), None
-        if not title and (titled := _largest_at_top(shapes)) is not None:
-            title = _single_line_text(titled)
+        shapes = [shape for shape in _find(slide, _SHAPES) if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS]
+        title = _take_title(shapes)
         self._builder.add_page(number)
         self._builder.add_heading(1, title or f"Slide {number}")
-        for shape in _find(slide, ".//p:sp | .//p:graphicFrame | .//p:pic"):
-            if shape is not titled:
-                self._add_shape(shape, related)
+        for shape in _ordered([shape for shape in shapes if _has_content(shape)]):
+            for part in _find(shape, _PARTS):
+                self._add_shape(part, related)
         for relationship_type, related_path in related.values():
             if relationship_type == "notesSlide":
                 self._add_notes(related_path)
 
     def _add_shape(self, shape: etree._Element, related: dict[str, tuple[str, str]]) -> None:
-        """Add the text, table, chart, diagram or picture description of a shape; titles and footers are skipped."""
-        placeholder = _placeholder_type(shape)
-        if placeholder in _TITLE_PLACEHOLDERS or placeholder in _IGNORED_PLACEHOLDERS:
-            return
+        """Add the text, table, chart, diagram or picture description of a shape."""
         for description in _find(shape, "self::p:pic/p:nvPicPr/p:cNvPr/@descr"):
             self._builder.add_paragraph(f"[Picture: {' '.join(description.split())}]")
         if rows := _find(shape, ".//a:tbl/a:tr"):
@@ -142,20 +141,60 @@ def _placeholder_type(shape: etree._Element) -> str:
     return placeholders[0].get("type", "body") if placeholders else ""
 
 
-def _largest_at_top(shapes: Sequence[etree._Element]) -> etree._Element | None:
-    """Return the shape that is above all others with text and has larger type: some programs write titles so."""
-    texts = [shape for shape in shapes if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS and read_words(shape)]
-    if len(texts) < 2 or not all(_find(shape, _TOP) for shape in texts):
+def _take_title(shapes: Sequence[etree._Element]) -> str:
+    """Return the title of a slide, and remove its paragraphs. Some programs write titles without a placeholder."""
+    with_text = [shape for shape in shapes if _single_line_text(shape)]
+    titles = [shape for shape in with_text if _placeholder_type(shape) in _TITLE_PLACEHOLDERS]
+    titled = titles[0] if titles else _find_title(with_text)
+    if titled is None:
+        return ""
+    paragraphs = [(paragraph, words) for paragraph in titled.iter(_PARAGRAPH) if (words := read_words(paragraph))]
+    if not titles or len(_single_line_text(titled)) > MAX_TITLE_CHARACTERS:
+        types = [(words, _largest(paragraph)) for paragraph, words in paragraphs]
+        paragraphs = paragraphs[: count_title_paragraphs(types)]
+    title = " ".join(" ".join(words.split()) for _, words in paragraphs)
+    if len(title) > MAX_TITLE_CHARACTERS:
+        return paragraphs[0][1].partition("\n")[0]
+    for paragraph, _ in paragraphs:
+        paragraph.getparent().remove(paragraph)
+    return title
+
+
+def _find_title(shapes: Sequence[etree._Element]) -> etree._Element | None:
+    """Return the only shape with text, the one above all others, or the uppermost one if it has the largest type."""
+    if len(shapes) == 1:
+        is_short = len(next(read_paragraphs(shapes[0]))) <= MAX_TITLE_CHARACTERS
+        return shapes[0] if is_short and shapes[0].tag == _SHAPE else None
+    boxes = {shape: box for shape in shapes if (box := _box(shape))}
+    if len(boxes) < max(len(shapes), 2):  # a shape without a place has that of a layout, which is not read
         return None
-    first, *others = sorted(texts, key=lambda shape: _largest(shape, _TOP, 0))
-    size = _largest(first, _SIZE, _USUAL_SIZE)
-    is_short = len(_single_line_text(first)) <= _MAX_TITLE_CHARACTERS
-    return first if is_short and all(size > _largest(shape, _SIZE, _USUAL_SIZE) for shape in others) else None
+    title = find_title(list(boxes.values()))
+    first, *others = sorted(shapes, key=lambda shape: boxes[shape].top)
+    if title is None and boxes[first].is_title() and _largest(first) > max(map(_largest, others)):
+        title = boxes[first]
+    return next((shape for shape, box in boxes.items() if box is title and shape.tag == _SHAPE), None)
 
 
-def _largest(shape: etree._Element, path: str, usual: int) -> int:
-    """Return the largest of the numbers that a path finds, or the usual one."""
-    return max((int(number) for number in _find(shape, path) if number.lstrip("-").isdecimal()), default=usual)
+def _ordered(shapes: list[etree._Element]) -> list[etree._Element]:
+    boxes = [box for shape in shapes if (box := _box(shape))]
+    return [shapes[number] for number in reading_order(boxes)] if len(boxes) == len(shapes) else shapes
+
+
+def _box(shape: etree._Element) -> Box | None:
+    """Return where a shape is; None if it does not say it."""
+    sides = [side for place in _find(shape, _PLACE) for path in _SIDES for side in _find(place, path)]
+    if len(sides) != len(_SIDES) or not all(side.lstrip("-").isdecimal() for side in sides):
+        return None
+    return Box(_single_line_text(shape), *map(float, sides))
+
+
+def _has_content(shape: etree._Element) -> bool:
+    return bool(_single_line_text(shape) or _find(shape, ".//@descr | descendant-or-self::p:graphicFrame"))
+
+
+def _largest(shape: etree._Element) -> int:
+    """Return the size of the largest type, or the usual one."""
+    return max((int(size) for size in _find(shape, ".//@sz") if size.isdecimal()), default=_USUAL_SIZE)
 
 
 def _numbered_text(shape: etree._Element) -> str:
