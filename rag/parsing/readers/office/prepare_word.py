@@ -19,6 +19,7 @@ from .prepare_for_xberg import ANY_CONTENT, change_member, read_part, replace_me
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFF = ("0", "false", "off")
 _CODE, _SURROGATES = re.compile(r"[0-9A-Fa-f]{1,4}"), 0xD800
+_TEXT_LEVEL = re.compile(rb"outlineLvl [^>]{0,100}9")
 _RELATIONS = "word/_rels/document.xml.rels"
 _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 # What is shown at other places or not at all: remarks of reviewers are not part of a text.
@@ -36,6 +37,7 @@ def prepare_word(content: bytes) -> bytes:
     them as they are, like those of emphasis and of raised letters.
     """
     content = change_member(content, "word/document.xml", ANY_CONTENT, partial(_change, content))
+    content = change_member(content, "word/styles.xml", _TEXT_LEVEL, _remove_text_levels)
     emptied = {
         member: f'<w:{tag} xmlns:w="{_WORD[1:-1]}"/>'.encode()
         for member, tag in _EMPTIED.items()
@@ -47,6 +49,7 @@ def prepare_word(content: bytes) -> bytes:
 def _change(content: bytes, root: etree._Element) -> None:
     styles, numbering = read_part(content, "word/styles.xml"), read_part(content, "word/numbering.xml", strict=False)
     word_boxes.remove_alternatives(root)
+    _remove_text_levels(root)
     _remove_hidden(root, styles)
     _write_symbols(root)
     word_formulas.write_formulas(root)
@@ -62,6 +65,13 @@ def _change(content: bytes, root: etree._Element) -> None:
     word_notes.write_notes(root, {kind: part for kind, part in notes.items() if part is not None}, headings)
     for text in root.iter(f"{_WORD}t"):
         text.text = with_marks(text.text or "")
+
+
+def _remove_text_levels(root: etree._Element) -> None:
+    """Remove the level of text, which xberg takes for one of headings."""
+    for level in list(root.iter(f"{_WORD}outlineLvl")):
+        if level.get(f"{_WORD}val") == "9":
+            _remove(level)
 
 
 def _remove_hidden(root: etree._Element, styles: etree._Element | None) -> None:

@@ -6,7 +6,7 @@ from lxml import etree
 from rag.parsing.readers.office.headings import word_headings
 from tests.parsing.conftest import Read
 from tests.parsing.files.numbering import docx_with_numbers, level, numbering
-from tests.parsing.files.office import docx, paragraph
+from tests.parsing.files.office import WORD, docx, paragraph
 from tests.parsing.files.open_document import open_document
 from tests.support.checks.growth import takes_linear_time
 
@@ -182,3 +182,69 @@ def test_the_paragraphs_of_a_text_box_are_read_in_linear_time() -> None:
         return f"<w:document {names}><w:p><w:txbxContent>{inner}</w:txbxContent></w:p></w:document>"
 
     assert takes_linear_time(lambda text: word_headings.mark_headings(etree.fromstring(text), None, {}), box, 60_000)
+
+
+@pytest.mark.parametrize(
+    ("lines", "headings"),
+    [
+        (["§ 1 Name", "§ 2 Fees", "§ 3 End"], ["§ 1 Name", "§ 2 Fees", "§ 3 End"]),
+        (
+            ["Article I: Name", "Article II: Fees", "Article III"],
+            ["Article I: Name", "Article II: Fees", "Article III"],
+        ),
+        (["§ 1 Name", "§ 2 Fees"], []),
+        (["§ 1 Name 3", "§ 2 Fees 4", "§ 3 End 7"], []),
+        (["§ 1 Members pay.", "§ 2 Fees are due.", "§ 3 All may vote."], []),
+    ],
+)
+def test_parts_of_statutes_above_text_are_headings(read: Read, lines: list[str], headings: list[str]) -> None:
+    paragraphs = [part for line in lines for part in (paragraph(line), paragraph(_TEXT))]
+    assert [title for _, title in _titles(read, paragraph(_TEXT), *paragraphs)] == headings
+
+
+def test_parts_in_a_row_are_a_table_of_contents(read: Read) -> None:
+    assert _titles(read, *(paragraph(f"§ {number} Fees") for number in range(1, 6)), paragraph(_TEXT)) == []
+
+
+def _centered(text: str) -> str:
+    return f'<w:p><w:pPr><w:jc w:val="center"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+
+
+def test_a_first_line_in_the_middle_is_the_title(read: Read) -> None:
+    assert _titles(read, _centered("Agenda"), _centered("14 July"), paragraph(_TEXT)) == [(1, "Agenda")]
+    assert _titles(read, _centered("Agenda"), _centered(_TEXT)) == []
+    styles = (
+        '<style:style style:name="P1" style:family="paragraph"><style:paragraph-properties fo:text-align="center"/>'
+        "</style:style>"
+    )
+    body = f'<text:p text:style-name="P1">Agenda</text:p><text:p>{_TEXT}</text:p>'
+    parsed = read(open_document("text", body, styles=styles), "a.odt")
+    assert [heading.title for heading in parsed.headings] == ["Agenda"]
+
+
+def _run(text: str, *, bold: bool = False, end: str = "") -> str:
+    return f"<w:r><w:rPr>{_BOLD if bold else ''}</w:rPr><w:t>{text}</w:t>{end}</w:r>"
+
+
+@pytest.mark.parametrize(
+    ("runs", "titles"),
+    [
+        (_run("Fees", bold=True, end="<w:br/>") + _run(_TEXT), ["Fees"]),
+        (_run("Fees", bold=True) + f"<w:r><w:br/><w:t>{_TEXT}</w:t></w:r>", ["Fees"]),
+        (_run("Fees:", bold=True, end="<w:br/>") + _run(_TEXT), []),
+        (_run("Fees", end="<w:br/>") + _run(_TEXT), []),
+        (_run("Fees", bold=True, end='<w:br w:type="page"/>') + _run(_TEXT), []),
+    ],
+)
+def test_a_bold_first_line_of_word_is_a_heading(read: Read, runs: str, titles: list[str]) -> None:
+    assert [title for _, title in _titles(read, paragraph(_TEXT), f"<w:p>{runs}</w:p>")] == titles
+
+
+def test_the_outline_level_of_text_is_none_of_headings(read: Read) -> None:
+    styles = (
+        f'<w:styles xmlns:w="{WORD}"><w:style w:type="paragraph" w:styleId="Default"><w:name w:val="Default"/><w:pPr>'
+        '<w:outlineLvl w:val="9"/></w:pPr></w:style></w:styles>'
+    )
+    body = f'<w:p><w:pPr><w:pStyle w:val="Default"/></w:pPr><w:r><w:t>{_TEXT}</w:t></w:r></w:p>'
+    parsed = read(docx(body, members={"word/styles.xml": styles}), "a.docx")
+    assert (parsed.text, parsed.headings) == (_TEXT, ())

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_LEVEL = 6
 _MAX_CHARACTERS = 120
@@ -13,14 +13,17 @@ _BLANK = re.compile(r"_{3}|\.{4}|…{2}|\t")
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]", re.S)
 _NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |§ ?\d")
 _WORDS, _DIGIT, _MIN_WORDS = re.compile(r"[^\W\d_]{2,}"), re.compile(r"\d"), 3
-# The beginnings of parts of statutes: what is of the same kind is a heading, too, if the style was forgotten.
+# The beginnings of parts of statutes, which are headings if several have a style, or stand alone above text.
 _PART = re.compile(
     r"(第)[一二三四五六七八九十百零〇\d]{1,5}([章節节編编部條条])|"
-    r"(§|(?:Article|Artikel|Artículo|Artigo|Articolo|Chapter|Kapitel|Chapitre|Capítulo|Capitolo|Rozdział|Глава|Статья)\b)"
-    r" ?(?:\d{1,3}|[IVX]{1,6})(?!\w)",
+    r"(§|(?:Article|Artikel|Artículo|Artigo|Articolo|Art(?=\.)|Chapter|Kapitel|Chapitre|Capítulo|Capitolo|Rozdział|Глава|"
+    r"Section|Abschnitt|Sección|Раздел|Статья|Titre|Título|Titolo)\b)"
+    r"\.? ?(?:\d{1,3}|[IVX]{1,6})(?!\w)",
     re.I,
 )
-_MIN_STYLED = 2
+_MIN_STYLED, _MIN_ALONE = 2, 3
+# The page of an entry of a table of contents.
+_PAGE = re.compile(r"\s\d{1,3}\s*\Z")
 # Relative to the size of the text. Type of such a size is that of headings if it has at most this share of the letters.
 _LARGER, _MUCH_LARGER, _MAX_SHARE = 1.1, 1.4, 0.2
 # Titles in a row: more are an address, the fields of a form or emphasised text.
@@ -71,13 +74,26 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
         and not (paragraph.item_of and paragraph.item_of in _lists_beside(paragraphs, place))
         and ((paragraph.is_bold and not is_bold_text) or paragraph.is_underlined or paragraph.size in large)
     ]
+    if paragraphs and _is_title_in_middle(paragraphs):
+        candidates = sorted({0, *candidates})
     repeated = Counter(paragraphs[place].text for place in candidates)
     chosen = [
         place for place in _first_of_rows(paragraphs, candidates) if repeated[paragraphs[place].text] <= _MAX_REPEATED
     ]
     outer = max((paragraph.level for paragraph in paragraphs), default=0)
     ranks = {place: _rank(place, paragraphs[place].size, large, text_size) for place in chosen}
-    return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()} | _of_same_kind(paragraphs)
+    return {
+        **{place: min(outer + 2, MAX_LEVEL) for place in _parts_above_text(paragraphs)},
+        **{place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()},
+        **_of_same_kind(paragraphs),
+    }
+
+
+def _is_title_in_middle(paragraphs: Sequence[Paragraph]) -> bool:
+    """Return whether the first paragraph is a title in the middle of the page, above others that are not there."""
+    centered = sum(len(paragraph.text) for paragraph in paragraphs if paragraph.is_centered)
+    is_above = centered * 2 < sum(len(paragraph.text) for paragraph in paragraphs)
+    return is_above and paragraphs[0].is_centered and _is_title(paragraphs[0])
 
 
 def _lists_beside(paragraphs: Sequence[Paragraph], place: int) -> set[str]:
@@ -96,6 +112,31 @@ def _of_same_kind(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
         for place, paragraph in enumerate(paragraphs)
         if (kind := _kind(paragraph.text)) in known and _is_title(paragraph)
     }
+
+
+def _parts_above_text(paragraphs: Sequence[Paragraph]) -> list[int]:
+    """Return the places of titles such as "Article 3: Fees", if there are several of a kind, each between other text.
+
+    In a table of contents they are in a row.
+    """
+    kinds = [_kind(paragraph.text) if _is_title_of_part(paragraph) else "" for paragraph in paragraphs]
+    alone = [
+        place
+        for place, kind in enumerate(kinds[:-1])
+        if kind and kind != kinds[place + 1] and (not place or kind != kinds[place - 1])
+    ]
+    texts: dict[str, set[str]] = {}
+    for place in alone:
+        texts.setdefault(kinds[place], set()).add(paragraphs[place].text)
+    return [place for place in alone if len(texts[kinds[place]]) >= _MIN_ALONE]
+
+
+def _is_title_of_part(paragraph: Paragraph) -> bool:
+    text = paragraph.text.strip()
+    match = _PART.match(text)
+    rest = text[match.end() :].lstrip(" .:–-") if match else ""
+    is_listed = bool(_PAGE.search(rest)) or rest.endswith(":")
+    return bool(match) and not is_listed and _is_title(replace(paragraph, text=rest or text))
 
 
 def _kind(text: str) -> str:

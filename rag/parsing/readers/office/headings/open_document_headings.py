@@ -52,6 +52,13 @@ class _Styles:
             known = known if style is None else _changed(known, style)
         return known
 
+    def is_centered(self, name: str) -> bool:
+        """Return whether paragraphs with a style are in the middle of the page."""
+        styles = (self._elements.get(base) for base in self.bases(name))
+        properties = (style.find(f"{_STYLE}paragraph-properties") for style in styles if style is not None)
+        alignments = (part.get(f"{_FORMAT}text-align", "") for part in properties if part is not None)
+        return next(filter(None, alignments), "") == "center"
+
 
 def mark_headings(root: etree._Element, styles: etree._Element | None) -> None:
     """Make headings of the paragraphs with a style of headings, and of those that are headings by their type.
@@ -101,6 +108,7 @@ def _paragraph(element: etree._Element, styles: _Styles) -> Paragraph:
         size=max(part.size for part in types),
         level=int(level) if level.isdecimal() else 1,
         may_be_heading=next(element.iterancestors(*containers), None) is None,
+        is_centered=styles.is_centered(element.get(f"{_TEXT}style-name", "")),
     )
 
 

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from lxml import etree
@@ -13,7 +14,7 @@ from .choose_headings import MAX_LEVEL, Paragraph, choose_headings
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading ?([1-9])|title", re.I)
-_OFF = ("0", "false", "off", "none")
+_OFF, _BREAKS = ("0", "false", "off", "none"), ("page", "column")
 _MAX_BASES = 20
 # How many paragraphs a text box has that may have headings.
 _MIN_PARAGRAPHS = 3
@@ -49,6 +50,8 @@ def mark_headings(
         The paragraphs that are headings.
     """
     known = _read_styles(styles)
+    for element in list(root.iter(f"{_WORD}p")):
+        _divide_first_line(element, known)
     elements = [element for element in root.iter(f"{_WORD}p") if _text(element).strip()]
     paragraphs = [_paragraph(element, known, labels.get(element)) for element in elements]
     levels = choose_headings(paragraphs)
@@ -100,11 +103,43 @@ def _changed(known: _Type, properties: etree._Element | None) -> _Type:
     return replace(known, size=float(value)) if value.isdecimal() else known
 
 
+def _divide_first_line(element: etree._Element, styles: _Styles) -> None:
+    """Make a paragraph of a bold first line, which is a title above a line break."""
+    runs = [child for child in element if child.tag == f"{_WORD}r"]
+    ending = next((number for number, run in enumerate(runs) if run.find(f"{_WORD}br") is not None), None)
+    if ending is None:
+        return
+    parts = [part for part in runs[ending] if part.tag != f"{_WORD}rPr"]
+    line_break = parts[0] if parts[0].tag == f"{_WORD}br" else parts[-1]
+    if line_break.tag != f"{_WORD}br" or line_break.get(f"{_WORD}type", "") in _BREAKS:
+        return
+    start = ending if line_break is parts[0] else ending + 1
+    basic, title = _basic_type(element, styles), "".join(map(_text, runs[:start])).rstrip()
+    is_bold, is_bold_below = (
+        all(_run_type(run, basic, styles).is_bold for run in part if _has_words(run))
+        for part in (runs[:start], runs[start:])
+    )
+    if title and is_bold and not is_bold_below and not title.endswith(":"):
+        runs[ending].remove(line_break)
+        line = etree.Element(f"{_WORD}p")
+        line.extend([*map(deepcopy, element.findall(f"{_WORD}pPr")), *runs[:start]])
+        element.addprevious(line)
+
+
+def _has_words(run: etree._Element) -> bool:
+    return any(map(str.isalnum, _text(run)))
+
+
+def _basic_type(element: etree._Element, styles: _Styles) -> _Type:
+    properties = element.find(f"{_WORD}pPr")
+    style = _value(properties, "pStyle") if properties is not None else ""
+    return styles.types.get(style, styles.types.get("", styles.defaults))
+
+
 def _paragraph(element: etree._Element, styles: _Styles, label: Label | None) -> Paragraph:
     properties = element.find(f"{_WORD}pPr")
     style = _value(properties, "pStyle") if properties is not None else ""
-    basic = styles.types.get(style, styles.types.get("", styles.defaults))
-    runs = list(_runs(element, basic, styles))
+    runs = list(_runs(element, _basic_type(element, styles), styles))
     is_numbered = label is not None and bool(label.text)
     is_item = properties is not None and properties.find(f"{_WORD}numPr") is not None and not is_numbered
     container = next(element.iterancestors(f"{_WORD}tc", f"{_WORD}txbxContent"), None)
@@ -124,18 +159,21 @@ def _paragraph(element: etree._Element, styles: _Styles, label: Label | None) ->
 
 def _runs(element: etree._Element, basic: _Type, styles: _Styles) -> Iterator[_Type]:
     """Yield the types of the runs that have letters or digits; that of the paragraph if none has."""
-    runs = [run for run in element.iter(f"{_WORD}r") if any(map(str.isalnum, _text(run)))]
-    for run in runs:
-        properties = run.find(f"{_WORD}rPr")
-        style = styles.types.get(_value(properties, "rStyle")) if properties is not None else None
-        known = basic
-        if style:
-            known = _Type(
-                basic.is_bold or style.is_bold, basic.is_underlined or style.is_underlined, style.size or basic.size
-            )
-        yield _changed(known, properties)
+    runs = [run for run in element.iter(f"{_WORD}r") if _has_words(run)]
+    yield from (_run_type(run, basic, styles) for run in runs)
     if not runs:
         yield basic
+
+
+def _run_type(run: etree._Element, basic: _Type, styles: _Styles) -> _Type:
+    properties = run.find(f"{_WORD}rPr")
+    style = styles.types.get(_value(properties, "rStyle")) if properties is not None else None
+    known = basic
+    if style:
+        known = _Type(
+            basic.is_bold or style.is_bold, basic.is_underlined or style.is_underlined, style.size or basic.size
+        )
+    return _changed(known, properties)
 
 
 def _is_text(box: etree._Element) -> bool:
