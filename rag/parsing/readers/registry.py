@@ -8,13 +8,14 @@ from rag.parsing.ocr.read_pictures import read_picture
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, json_data, notebooks, plain_text_and_markdown, subtitles, web
+from . import csv_tables, json_data, notebooks, plain_text_and_markdown, subtitles
 from .messages import calendars_and_contacts, mail, mailbox
 from .office import text_documents
 from .office.legacy import slides as legacy_slides
 from .office.sheets import spreadsheets
 from .office.slides import open_document, powerpoint
 from .pdf import read_pdf
+from .web import read_web
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
@@ -48,7 +49,7 @@ READERS: dict[str, Reader] = {
     formats.MBOX: partial(mailbox.read, get_reader=get_reader),
     formats.ICS: calendars_and_contacts.read_calendar,
     formats.VCF: calendars_and_contacts.read_contacts,
-    formats.HTML: web.read,
+    formats.HTML: read_web.read,
     formats.CSV: csv_tables.read_csv,
     formats.TSV: csv_tables.read_csv,
     formats.JSON: json_data.read,

@@ -20,8 +20,8 @@ from pathlib import Path
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, formats
 from rag.parsing.encodings.symbol_letters import with_letters
-from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
+from rag.parsing.readers.web import read_web
 from rag.types import LineBox, ParsedDocument
 
 from .draw_cited_page import draw_cited_page, draw_cited_picture
@@ -32,7 +32,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def main() -> None:
     """Serve requests until standard input is closed."""
-    web.warm_up()
+    read_web.warm_up()
     gc.freeze()  # forks share what is loaded: collecting garbage would write to it, and so copy it
     sys.stdout.write("ready\n")
     sys.stdout.flush()

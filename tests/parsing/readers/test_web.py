@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag.parsing.readers import web
 from rag.parsing.readers.office.numbering import html_lists
+from rag.parsing.readers.web import read_web
 from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
@@ -224,14 +224,14 @@ def test_a_cell_with_a_text_is_a_part_of_the_page(read: Read) -> None:
 def test_a_table_with_names_of_columns_stays_one_whatever_its_cells_hold() -> None:
     text = "".join(f"<p>The bees of the club fly over the meadows {number} times a day.</p>" for number in range(12))
     page = f"<p>Rates</p><table><tr><th>Rate</th><th>Terms</th></tr><tr><td>Basic</td><td>{text}</td></tr></table>"
-    assert "| Rate | Terms |" in web.parse_html(f"<html><body>{page}</body></html>", LIMITS).text
+    assert "| Rate | Terms |" in read_web.parse_html(f"<html><body>{page}</body></html>", LIMITS).text
 
 
 def test_cells_of_nested_tables_are_found_in_linear_time() -> None:
     def page(length: int, number: int) -> str:
         return f"<html><body>{number}{'<table><tr><td>' * 40}{'<p>a</p>' * (length // 8)}</html>"
 
-    assert takes_linear_time(lambda text: web.parse_html(text, LIMITS), page, 60_000)
+    assert takes_linear_time(lambda text: read_web.parse_html(text, LIMITS), page, 60_000)
 
 
 @pytest.mark.parametrize("unit", ["<u>x</u>&amp;", "<o:p>x</o:p>y", "<a>x</a>y", "<!---->x", "<nav></nav>x"])
@@ -241,7 +241,7 @@ def test_what_is_around_or_between_words_is_removed_in_linear_time(unit: str) ->
     def page(length: int, number: int) -> str:
         return f"<html><body>{number}<p>{unit * (length // len(unit))}</html>"
 
-    assert takes_linear_time(lambda text: web.parse_html(text, LIMITS), page, 300_000)
+    assert takes_linear_time(lambda text: read_web.parse_html(text, LIMITS), page, 300_000)
 
 
 def test_text_stays_around_what_is_removed(read: Read) -> None:

@@ -11,8 +11,8 @@ from email.message import EmailMessage, Message
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, detection, formats
 from rag.parsing.encodings.decode_text import decode_text
-from rag.parsing.readers import web
 from rag.parsing.readers.extracted_markdown import strip_formatting
+from rag.parsing.readers.web import read_web
 from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -220,7 +220,7 @@ def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
     content = part.get_payload(decode=True)
     text = _decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
     if part.get_content_subtype() == "html":
-        return web.parse_html(text, limits)
+        return read_web.parse_html(text, limits)
     text = text.replace("\r\n", "\n")
     if str(part.get_param("format", "")).lower() == "flowed":
         text = join_flowed(text, deletes_spaces=str(part.get_param("delsp", "")).lower() == "yes")

@@ -3,7 +3,7 @@
 import lxml.html
 import pytest
 
-from rag.parsing.readers.office.headings import html_questions
+from rag.parsing.readers.web import questions
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
 
@@ -85,7 +85,7 @@ def test_questions_are_found_in_linear_time(unit: str) -> None:
 
     def find(html: str) -> None:
         tree = lxml.html.document_fromstring(html)
-        html_questions.show_answers(tree)
-        html_questions.mark_questions(tree)
+        questions.show_answers(tree)
+        questions.mark_questions(tree)
 
     assert takes_linear_time(find, page, 100_000)

@@ -13,48 +13,15 @@ from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.parse_markdown import parse_markdown
+from rag.parsing.readers.extracted_markdown import strip_formatting, with_chosen_title
+from rag.parsing.readers.office.headings import html_headings
+from rag.parsing.readers.office.numbering import html_lists
+from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .extracted_markdown import strip_formatting, with_chosen_title
-from .office.headings import html_headings, html_questions
-from .office.numbering import html_lists
-from .xberg_adapter import extract
+from . import boilerplate, paragraphs, questions
 
-# Notes within the text, as docutils and others mark them.
-_NOTE = " or ".join(
-    [
-        "starts-with(@role, 'doc-') or @role='note'",
-        *(
-            f"contains(concat(' ', @class, ' '), ' {name} ')"
-            for name in ("admonition", "note", "warning", "tip", "footnote", "footnote-list", "topic", "callout")
-        ),
-    ]
-)
-_BOILERPLATE = " | ".join(
-    [
-        *(f"//{tag}" for tag in ("script", "style", "template", "noscript", "svg", "iframe", "object", "xml")),
-        *(f"//head/{tag}" for tag in ("title", "meta", "link", "base")),
-        *(f"//{tag}" for tag in ("nav", "footer", "form//button", "input", "select", "img", "picture")),
-        f"//aside[not({_NOTE})]",
-        # A sign beside a heading, which links to it.
-        "//a[starts-with(@href, '#') and contains('¶#§', normalize-space()) and string-length(normalize-space()) = 1]",
-        "//*[contains(translate(@style, ' ', ''), 'display:none')]",
-        "//*[contains(translate(@style, ' ', ''), 'visibility:hidden')]",
-        "//header[not(ancestor::main or ancestor::article)]",
-        "//*[@hidden or @aria-hidden='true']",
-        "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",
-        "//*[contains(concat(' ', @class, ' '), ' mw-editsection ')]",
-        # Comments of Google Docs.
-        "//sup[a[starts-with(@href, '#cmnt')]] | //div[p[1]/a[starts-with(@href, '#cmnt_ref')]]",
-        "//div[@id='footer' or @id='page-footer']",
-        # What is read aloud, not seen: "Previous" and "Next" of a row of pictures, "Skip to content".
-        *(
-            f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
-            for name in ("visually-hidden", "sr-only", "screen-reader-text", "visuallyhidden")
-        ),
-    ]
-)
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"
 _LAYOUT_TABLES = (
     "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
@@ -67,6 +34,11 @@ _CELL_TAGS = ("td", "th")
 _CELLS_WITHOUT_TABLE = " | ".join(f"//{tag}[not(ancestor::table)]" for tag in ("tbody", *_CELL_TAGS))
 # Office programs write numbered headings as items, with the lists of lower headings in them.
 _LISTS_OF_HEADINGS = "//ol[li[h1 or h2 or h3]] | //ol[li[h1 or h2 or h3]]/li"
+_HEADINGS = " or ".join(f"self::h{level}" for level in range(1, 7))
+_HEADINGS_AROUND_LISTS = f"//*[{_HEADINGS}][.//ul or .//ol or .//table]"
+_HEADINGS_AROUND_HEADINGS = f"//*[{_HEADINGS}][.//*[{_HEADINGS}]]"
+# What generators of sites read above a page: names and values between two lines.
+_FRONT_MATTER = re.compile(r"\A\s{0,20}---[ \t]{0,20}\r?\n(?:(?!---)[^\n]{0,500}\n){0,50}---[ \t]{0,20}\r?\n")
 # Browsers show it as a line break, lxml leaves it out.
 _LINE_BREAK = re.compile(r"</br>", re.I)
 # What editors put in by default.
@@ -75,9 +47,9 @@ _TEXT_TAGS = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th")
 _TITLE_CLASSES = frozenset({"title", "MsoTitle"})
 # trafilatura loses the space before emphasis after a line break, and sometimes the text after it.
 _INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time", "b", "strong", "i", "em", "big", "small"})
-# What is removed has one of these names until all of it is removed together. One after the other, each copies the text
-# before it: 20,000 words with a style of their own took a quarter of a minute.
-_REMOVED, _DISSOLVED = "ragsite-removed", "ragsite-dissolved"
+# Elements whose tags are removed have this name until all are removed together. One after the other, each copies the
+# text before it: 20,000 words with a style of their own took a quarter of a minute.
+_DISSOLVED = "ragsite-dissolved"
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
@@ -144,7 +116,7 @@ def _tree(html: str) -> lxml.html.HtmlElement | None:
     # As bytes, because lxml refuses text with an encoding declaration.
     parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     try:
-        as_shown = _LINE_BREAK.sub("<br>", html)
+        as_shown = _LINE_BREAK.sub("<br>", _FRONT_MATTER.sub("", html, count=1))
         page = lxml.html.document_fromstring(as_shown.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):  # empty page
         page = None
@@ -170,12 +142,8 @@ def _depth(page: lxml.html.HtmlElement) -> int:
 
 def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, str]) -> None:
     """Remove navigation, scripts and inline formatting, and collapse white space outside of preformatted text."""
-    html_questions.show_answers(page)
-    for element in page.xpath(_BOILERPLATE):
-        if element.getparent() is not None:
-            element.tag = _REMOVED
-    etree.strip_elements(page, _REMOVED, with_tail=False)
-    etree.strip_tags(page, etree.Comment, etree.ProcessingInstruction)
+    questions.show_answers(page)
+    boilerplate.remove_boilerplate(page)
     for head in page.iter("head"):  # lxml puts the text of a page there that begins with an element it does not know
         head.tag = "div"
     for cell in page.xpath(_CELLS_WITHOUT_TABLE):
@@ -191,8 +159,12 @@ def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, s
     _dissolve_layout_tables(page)
     for element in page.xpath(_LISTS_OF_HEADINGS):
         element.tag = "div"
+    outer = [heading for heading in page.xpath(_HEADINGS_AROUND_HEADINGS) if not (heading.text or "").strip()]
+    for heading in (*page.xpath(_HEADINGS_AROUND_LISTS), *outer):
+        heading.tag = "div"
     html_lists.write_numbers(page, list_styles)
-    html_questions.mark_questions(page)
+    paragraphs.divide_paragraphs(page)
+    questions.mark_questions(page)
     html_headings.mark_headings(page)
     for element in page.iter(etree.Element):
         if element.tag in _INLINE_TAGS or ":" in element.tag:  # Word marks names: `<st1:place>`

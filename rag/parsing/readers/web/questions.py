@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import lxml.html
 from lxml import etree
 
-from .choose_headings import MAX_LEVEL
+from rag.parsing.readers.office.headings.choose_headings import MAX_LEVEL
 
 _HEADINGS = {f"h{level}": level for level in range(1, MAX_LEVEL + 1)}
 _BLOCKS = frozenset(
