@@ -1,5 +1,7 @@
 """Divides the blocks of a web page into paragraphs: old pages and editors have line breaks between them instead."""
 
+from typing import TypeAlias
+
 import lxml.html
 from lxml import etree
 
@@ -11,7 +13,7 @@ _BLOCKS = frozenset(
 _BOLD = frozenset({"b", "strong"})
 _MAX_TITLE_CHARACTERS, _MAX_PARTS = 120, 4
 # A part of a block: a text, or an element.
-_Part = str | etree._Element
+_Part: TypeAlias = str | etree._Element
 
 
 def divide_paragraphs(page: lxml.html.HtmlElement) -> None:
