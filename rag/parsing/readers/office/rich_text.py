@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 from rag.parsing.encodings import code_page_numbers
 
+from .headings import rich_text_headings
 from .numbering import rich_text_labels
 
 _NOTE = re.compile(rb"\{(?:\\\*)?\\footnote(?![a-z])(?:\\ftnalt(?![a-z]))?")
+_PAGE_PART = re.compile(rb"\{\s{0,2}\\(?:header|footer)[lrf]?(?![a-z])")
 _BRACE = re.compile(rb"\\[\\{}]|([{}])")
 _IN_NOTE = re.compile(rb"\\(?:chftn|pard|par|~)(?![a-z]) ?")
 _HIDDEN = re.compile(rb"\{(?:\\(?!v(?![a-z]))[a-z]{1,32}-?\d{0,10} ?){0,50}\\v(?![a-z0])[^{}]*\}")
@@ -37,11 +39,22 @@ def prepare(content: bytes) -> bytes:
     other, at wrong places, and loses a paragraph.
     """
     codec = _codec(content)
+    content = rich_text_headings.mark_headings(_without_page_parts(content), lambda part: _decode(part, codec))
     content = _without_frames(_SIGN.sub(_without_sign, _with_notes_at_end(_HIDDEN.sub(b"", content))))
     content = _TYPED_LIST.sub(b"", content)
     if _MARK_OF_ABIWORD in content:
         return content.replace(_ITEM_OF_ABIWORD, b"{\\pard")
     return rich_text_labels.write_labels(content, lambda part: _decode(part, codec))
+
+
+def _without_page_parts(content: bytes) -> bytes:
+    """Return the file without the headers and footers of its pages."""
+    parts, end = list[bytes](), 0
+    for start in _PAGE_PART.finditer(content):
+        if start.start() >= end:
+            parts.append(content[end : start.start()])
+            end = _end_of_group(content, start.start())
+    return b"".join([*parts, content[end:]])
 
 
 def _with_notes_at_end(content: bytes) -> bytes:

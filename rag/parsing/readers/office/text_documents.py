@@ -21,6 +21,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
 from . import prepare_for_xberg, prepare_word, rich_text
+from .headings.rich_text_headings import write_headings
 from .legacy import word_labels
 from .legacy.title import read_title
 from .legacy.word_tables import LegacyTable, find_tables, split_at_tables
@@ -86,9 +87,9 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
+    """Read a rich text file. Lines with a style or the type of headings become headings, which xberg ignores."""
     extracted = extract(rich_text.prepare(content), formats.RTF, limits)
-    markdown = promote_bold_lines(place_labels(extracted.markdown), with_labels=True)
+    markdown = promote_bold_lines(write_headings(place_labels(remove_pictures(extracted.markdown))), with_labels=True)
     text = strip_formatting(_with_numbers_in_titles(markdown)).strip()
     title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
     return with_chosen_title(extracted_markdown.with_title(parse_markdown(text), title))

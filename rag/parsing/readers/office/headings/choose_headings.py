@@ -149,7 +149,8 @@ def _is_title(paragraph: Paragraph) -> bool:
     is_short = 0 < len(text) <= _MAX_CHARACTERS and not paragraph.level and paragraph.may_be_heading
     if not is_short or text.endswith(_NO_TITLE_ENDINGS) or _BLANK.search(text) or not _LETTERS.search(text):
         return False
-    _, _, rest = text.rstrip(": ").partition(":")
+    part = _PART.match(text)
+    _, _, rest = text[part.end() if part else 0 :].strip(": ").partition(":")
     # A field such as "Start: 19:00", but not a title such as "Report: How we fed the bees".
     is_subtitled = paragraph.is_centered and len(_WORDS.findall(rest)) >= _MIN_WORDS and not _DIGIT.search(rest)
     return not rest or is_subtitled

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from .labels import MARK, Label
 
 # The label of a paragraph: of Word 97 and later, and of earlier programs such as WordPad.
-_GROUP = re.compile(rb"\{\\(listtext|pntext)(?![a-z])([^{}]{0,500}(?:\{[^{}]{0,200}\}[^{}]{0,200}){0,5})\}")
+_GROUP = re.compile(
+    rb"\{\\(listtext|pntext)(?![a-z])([^{}]{0,500}(?:\{[^{}]{0,200}\}[^{}]{0,200}){0,5})\}"
+    # Word may end a group here, and say again what the paragraph is: to xberg, that is another one.
+    rb"(\}\s{0,2}\\pard(?![a-z])(?:\s{0,2}\\[a-z]{1,32}+-?\d{0,9}+ ?+){0,40}+)?"
+)
 _CIRCLE = "o"  # a bullet of Courier
 # How deep xberg indents the items of a list within a list, and how deep they are below "1. ".
 _INDENT, _SHOWN_INDENT = 2, "   "
@@ -28,9 +32,10 @@ def write_labels(content: bytes, decode: Callable[[bytes], str]) -> bytes:
 
     def write(group: re.Match[bytes]) -> bytes:
         label = " ".join(decode(group[2]).split())
+        behind = group[3] or b""
         if label != _CIRCLE and any(map(str.isalnum, label)):
-            return _encode(f"{_MARK}{label}{_END}")
-        return b"" if group[1] == b"listtext" else _encode(f"{_MARK}-{_END}")
+            return behind + _encode(f"{_MARK}{label}{_END}")
+        return behind if group[1] == b"listtext" else behind + _encode(f"{_MARK}-{_END}")
 
     return _GROUP.sub(write, content)
 
