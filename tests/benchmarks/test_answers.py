@@ -1,5 +1,7 @@
 """The evaluation of whole answers: what counts as right, readable, declined and overconfident."""
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks.eval.datasets import answers as answer_sets
@@ -79,3 +81,18 @@ def test_the_documents_of_a_set_state_its_facts(name: str) -> None:
     facts = [fact for question in dataset.questions for fact in question.facts]
     assert [fact for fact in facts if not any(answer_sets.normalized(item) in text for item in fact)] == []
     assert any(not question.is_answerable for question in dataset.questions)
+
+
+def test_documents_of_a_set_are_read_as_the_product_reads_them(tmp_path: Path) -> None:
+    folder = tmp_path / "answers" / "tea" / "documents"
+    folder.mkdir(parents=True)
+    (folder.parent / "questions.jsonl").write_text("")
+    (folder / "a.html").write_text("<!doctype html><title>Tea</title><nav>Home</nav><h1>Tea</h1><p>It is hot.</p>")
+    (folder / "b.csv").write_text("drink,price\ntea,5\nmilk,3\n")
+    (folder / "c.md").write_text("# Coffee\n\nIt is hot, too.\n")
+    texts = answer_sets.read(tmp_path, "tea").texts
+    assert [(text.title, text.text, text.content_type) for text in texts] == [
+        ("Tea", "# Tea\n\nIt is hot.", "text/markdown"),
+        ("b.csv", "drink: tea | price: 5\ndrink: milk | price: 3", "text/plain"),
+        ("Coffee", "# Coffee\n\nIt is hot, too.\n", "text/plain"),
+    ]

@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag.parsing import formats, parse
+
 from .sets import Text
 
 KIND = "answers"
@@ -58,6 +60,11 @@ def read(folder: Path, name: str) -> AnswersSet:
 
 
 def _text(file: Path) -> Text:
+    """Return a document as the product reads it: such as web pages and tables."""
+    if formats.type_from_name(file.name) in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
+        parsed = parse.parse_file(file, content_type="", name=file.name)
+        content_type = formats.MARKDOWN if parsed.is_markdown else formats.PLAIN
+        return Text(f"{file.parent.name}/{file.name}", parsed.title or file.name, parsed.text, content_type)
     content = file.read_text()
     title = content.strip().partition("\n")[0].lstrip("# ").strip()
     return Text(f"{file.parent.name}/{file.name}", title, content)

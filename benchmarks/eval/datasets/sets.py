@@ -17,6 +17,7 @@ class Text:
     id: str
     title: str
     text: str
+    content_type: str = "text/plain"
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def _fingerprint() -> str:
 def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dict[str, int]:
     """Ingest the texts as a job, in all processes of the pool; return the number of failures by reason."""
     submissions = [
-        Submission(path=path, title=_title(text), text=text.text, content_type="text/plain", tags=(tag(text.id),))
+        Submission(path=path, title=_title(text), text=text.text, content_type=text.content_type, tags=(tag(text.id),))
         for path, text in texts.items()
     ]
     _, user = organization()
