@@ -30,6 +30,15 @@ def test_the_title_of_a_web_page_is_part_of_its_text(read: Read) -> None:
     assert parsed.text == "# Honey prices\n\nFive euros."
 
 
+def test_all_that_is_in_the_main_part_of_a_page_is_read(read: Read) -> None:
+    sentence = "They make honey in every summer of their life, and sell it at the market of the town. " * 3
+    main = f"<h1>Bees</h1><p class='meta'>1 May 2024</p><p>{sentence}</p><div class='contact'>Phone 034 555</div>"
+    text = read(f"<html><body><p>Home</p><main>{main}</main></body></html>".encode(), "a.html").text
+    assert text == f"# Bees\n\n1 May 2024\n\n{sentence.strip()}\n\nPhone 034 555"
+    empty = read(f"<html><body><main> </main><div>{sentence}</div></body></html>".encode(), "a.html").text
+    assert empty == sentence.strip()
+
+
 def test_titles_that_editors_put_in_are_none(read: Read) -> None:
     parsed = read(
         b"<html><head><title>Untitled Document</title></head><body><p>Five euros.</p></body></html>", "a.html"

@@ -96,11 +96,13 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
     _remove_boilerplate(page, html_lists.read_styles("".join(map(str, page.xpath("//style/text()")))))
     if _depth(page) > _MAX_DEPTH:
         raise ParseFailed(_TOO_DEEP)
-    main = page.xpath(_MAIN)
-    part = main[0] if len(main) == 1 else page
+    main = [part for part in page.xpath(_MAIN) if part.text_content().strip()]
+    if len(main) == 1:
+        # trafilatura would leave out dates, names and telephone numbers in it.
+        return _with_title(_full_text(main[0], limits), title)
     # This comes before `_full_text`, which removes the links that identify navigation.
     main_text = _main_text(page) if len(html) <= _MAX_MAIN_TEXT_CHARACTERS else None
-    full_text = _full_text(part, limits)
+    full_text = _full_text(page, limits)
     parsed = main_text if main_text and _is_complete(main_text, full_text) else full_text
     return _with_title(parsed, title)
 

@@ -192,6 +192,7 @@ def test_the_paragraphs_of_a_text_box_are_read_in_linear_time() -> None:
             ["Article I: Name", "Article II: Fees", "Article III"],
             ["Article I: Name", "Article II: Fees", "Article III"],
         ),
+        (["§ 1", "§ 2", "§ 3"], ["§ 1", "§ 2", "§ 3"]),
         (["§ 1 Name", "§ 2 Fees"], []),
         (["§ 1 Name 3", "§ 2 Fees 4", "§ 3 End 7"], []),
         (["§ 1 Members pay.", "§ 2 Fees are due.", "§ 3 All may vote."], []),

@@ -123,7 +123,11 @@ def _parts_above_text(paragraphs: Sequence[Paragraph]) -> list[int]:
     alone = [
         place
         for place, kind in enumerate(kinds[:-1])
-        if kind and kind != kinds[place + 1] and (not place or kind != kinds[place - 1])
+        if kind
+        and kind != kinds[place + 1]
+        and (not place or kind != kinds[place - 1])
+        # The title of a number may be the next line.
+        and not (_is_number(paragraphs[place].text) and _is_title(paragraphs[place + 1]))
     ]
     texts: dict[str, set[str]] = {}
     for place in alone:
@@ -135,8 +139,13 @@ def _is_title_of_part(paragraph: Paragraph) -> bool:
     text = paragraph.text.strip()
     match = _PART.match(text)
     rest = text[match.end() :].lstrip(" .:–-") if match else ""
-    is_listed = bool(_PAGE.search(rest)) or rest.endswith(":")
-    return bool(match) and not is_listed and _is_title(replace(paragraph, text=rest or text))
+    if not match or _PAGE.search(rest) or rest.endswith(":"):
+        return False
+    return _is_title(replace(paragraph, text=rest)) if rest else paragraph.may_be_heading and not paragraph.level
+
+
+def _is_number(text: str) -> bool:
+    return not _LETTERS.search(text)
 
 
 def _kind(text: str) -> str:
