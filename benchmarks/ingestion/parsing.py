@@ -58,11 +58,11 @@ def _peak(file: Path) -> float:
 def _parse_single(file: Path) -> None:
     """Parse like a parser process, without its limits, and print the peak memory."""
     from rag.parsing import container_formats, detection
-    from rag.parsing.readers import web
     from rag.parsing.readers.registry import get_reader
+    from rag.parsing.readers.web import read_web
     from rag.parsing.sandbox.limits import Limits
 
-    web.warm_up()
+    read_web.warm_up()
     content = file.read_bytes()
     media_type = container_formats.detect_container_type(
         content, detection.detect_type(content[:16_384], content_type="", name=file.name)
