@@ -39,12 +39,13 @@ class Square:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A filled rectangle. `x`, `y`: its lower left corner."""
+    """A filled rectangle. `x`, `y`: its lower left corner. `gray`: from 0, black, to 1, white."""
 
     x: float
     y: float
     width: float
     height: float
+    gray: float = 0
 
 
 def draw(pages: Sequence[Sequence[Text | Rule | Square | Bar]], *, title: str = "") -> bytes:
@@ -71,7 +72,7 @@ def draw(pages: Sequence[Sequence[Text | Rule | Square | Bar]], *, title: str = 
 
 def _operators(item: Text | Rule | Square | Bar) -> str:
     if isinstance(item, Bar):
-        return f"{item.x:.2f} {item.y:.2f} {item.width:.2f} {item.height:.2f} re f"
+        return f"{item.gray:.2f} g {item.x:.2f} {item.y:.2f} {item.width:.2f} {item.height:.2f} re f 0 g"
     if isinstance(item, Square):
         return f"{item.x:.2f} {item.y:.2f} {item.size:.2f} {item.size:.2f} re f"
     if isinstance(item, Rule):

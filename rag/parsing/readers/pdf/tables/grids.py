@@ -18,12 +18,14 @@ class Line:
     """A horizontal or vertical line: its place on the other axis, and where it starts and ends.
 
     `is_edge`: whether it is only where the background of something ends.
+    `is_visible`: whether it can be seen: a white background ends where nothing is to be seen.
     """
 
     at: float
     start: float
     end: float
     is_edge: bool = False
+    is_visible: bool = True
 
 
 def find_grids(

@@ -6,6 +6,7 @@ table without such a place stays as it was read.
 
 import ctypes
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,10 @@ from .grids import TOLERANCE, Line, distinct, find_grids, without_backgrounds
 
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
-_MAX_PATHS, _MAX_AREAS = 20_000, 100
+_MAX_PATHS = 20_000
+# With how many backgrounds that were drawn before it another one is compared.
+_MAX_AREAS = 50
+_WHITE = 255, 255, 255
 _POINTS_OF_RECTANGLE = (4, 5)
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
@@ -59,6 +63,8 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[Rule
     text_page = page.get_textpage()
     texts: CellTexts | None = None
     for lines, columns in find_grids(horizontal, vertical, budget):
+        if not any(column.is_visible for column in columns):  # the white backgrounds of lines of text
+            continue
         rules = without_backgrounds(lines, columns, budget)
         ys = distinct([*(rule.at for rule in rules), *_open_sides(columns, rules)])[::-1]
         xs = distinct([*(column.at for column in columns), *_open_sides(rules, columns)])
@@ -188,16 +194,19 @@ def drawn_lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
     horizontal: list[Line] = []
     vertical: list[Line] = []
     paths = list(itertools.islice(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=3), _MAX_PATHS))
-    areas = [bounds for drawn in paths[:_MAX_AREAS] if (bounds := _area(drawn))]
+    areas = deque[tuple[float, float, float, float]](maxlen=_MAX_AREAS)
     for drawn in paths:
         bounds = _area(drawn)
         if bounds and any(_is_within_padding(bounds, area) for area in areas):
             continue
+        if bounds:
+            areas.append(bounds)
+        is_visible = not bounds or _fill(drawn) != _WHITE
         for (x1, y1), (x2, y2) in _segments(drawn):
             if abs(y1 - y2) <= 1 and abs(x1 - x2) >= _MIN_LENGTH:
-                horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2), bool(bounds)))
+                horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2), bool(bounds), is_visible))
             elif abs(x1 - x2) <= 1 and abs(y1 - y2) >= _MIN_LENGTH:
-                vertical.append(Line((x1 + x2) / 2, min(y1, y2), max(y1, y2), bool(bounds)))
+                vertical.append(Line((x1 + x2) / 2, min(y1, y2), max(y1, y2), bool(bounds), is_visible))
         if len(horizontal) > _MAX_LINES or len(vertical) > _MAX_LINES:
             break
     return horizontal, vertical
@@ -210,6 +219,12 @@ def _area(drawn: pdfium.PdfObject) -> tuple[float, float, float, float] | None:
     left, bottom, right, top = drawn.get_bounds()
     is_area = right - left > _MIN_AREA and top - bottom > _MIN_AREA
     return (left, bottom, right, top) if is_area and mode.value and not is_stroked.value else None
+
+
+def _fill(drawn: pdfium.PdfObject) -> tuple[int, int, int]:
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    pdfium_c.FPDFPageObj_GetFillColor(drawn, red, green, blue, alpha)
+    return red.value, green.value, blue.value
 
 
 def _is_within_padding(bounds: tuple[float, float, float, float], area: tuple[float, float, float, float]) -> bool:

@@ -87,6 +87,27 @@ def test_the_background_of_the_text_of_a_cell_is_no_cell(read: Read) -> None:
     assert text == "| kh | lh |\n| --- | --- |\n| mh | nh |"
 
 
+def test_white_backgrounds_of_lines_of_text_are_no_cells(read: Read) -> None:
+    """Some programs fill each line of text. The first line of a paragraph begins farther to the right."""
+    lines = [(64, 150, "ART. 1 OUR NAME"), (64, 416, "Our club was founded in Bergen, and has its seat there,")]
+    lines += [(56, 200, "as well as the boats of all members."), (64, 416, "Everybody who likes boats may join it")]
+    lines += [(56, 300, "and pays the fee of the year.")]
+    items: list[Bar | Text] = [Bar(x, 700 - 14 * y, width, 14.2, gray=1) for y, (x, width, _) in enumerate(lines)]
+    items += [Bar(64, 700, 40, 1), *(Text(x, 704 - 14 * y, text) for y, (x, _, text) in enumerate(lines))]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "has its seat there, as well as the boats" in text
+
+
+def test_backgrounds_of_texts_in_later_tables_are_no_cells(read: Read) -> None:
+    places = [(x, y) for y in range(40) for x in range(3)]
+    items: list[Bar | Text] = []
+    for x, y in places:
+        left, bottom = 56 + 120 * x, 780 - 16 * y
+        items += [Bar(left, bottom, 119.5, 15.5, gray=0.9), Bar(left + 5, bottom, 109.5, 15.5, gray=0.9)]
+        items.append(Text(left + 8, bottom + 4, f"{'abc'[x]}{y}"))
+    assert "| a30 | b30 | c30 |" in read(drawn_pdf.draw([items]), "a.pdf").text
+
+
 def test_text_around_a_table_keeps_its_order(read: Read) -> None:
     tables_on_page = [[["Name", "Price"], ["Apple", "3"], ["Pear", "4"]], [["Town", "Size"], ["Bergen", "9"]]]
     text = read(drawn_pdf.draw([tables.page(*tables_on_page, ruled=True)]), "a.pdf").text
