@@ -7,6 +7,7 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import pypdfium2 as pdfium
@@ -15,10 +16,11 @@ import pypdfium2.raw as pdfium_c
 from . import form_fields, headers_and_footers, running_text
 from .letters.detached_labels import attach_labels
 from .letters.drawn_bullets import mark_bullets
-from .reading_order import in_reading_order
+from .order.by_place import order_by_place
+from .order.writing_order import in_writing_order
 from .tables import table_places
-from .tables.aligned_tables import find_aligned_tables, find_rows
-from .tables.lines_of_tables import divide_at_titles, find_lines, find_lines_within
+from .tables.aligned_tables import AlignedTable, find_aligned_tables, find_rows
+from .tables.lines_of_tables import divide_at_titles, find_lines
 from .tables.ruled_tables import RuledTable, find_ruled_tables
 from .tables.rules_between_rows import find_tables_with_rules
 from .text_lines import PageLines, TextLine
@@ -91,6 +93,26 @@ def with_page_sizes(content: bytes) -> bytes:
     return written.getvalue()
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of a page.
+
+    Attributes:
+        rows: Those of all of them.
+        placed: Those between drawn lines, with the numbers of the lines that they consist of.
+        aligned: Those without drawn lines.
+    """
+
+    rows: list[table_places.Rows]
+    placed: list[tuple[frozenset[int], RuledTable]]
+    aligned: list[AlignedTable]
+
+    def places(self, lines: Sequence[TextLine]) -> list[frozenset[int]]:
+        """Return the numbers of the lines of each table."""
+        aligned = (frozenset(n for n, line in enumerate(lines) if line in table.lines) for table in self.aligned)
+        return [*(numbers for numbers, _ in self.placed), *aligned]
+
+
 class _Pages:
     def __init__(self, document: pdfium.PdfDocument, texts: dict[int, str], budget: WorkBudget) -> None:
         self._document, self._texts, self._budget = document, texts, budget
@@ -112,27 +134,19 @@ class _Pages:
         text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         ruled = [part for table in ruled for part in divide_at_titles(table, lines)][:_MAX_TABLES]
-        within = [find_lines_within(table, lines) for table in ruled]
-        lines, is_ordered = in_reading_order(page_lines, lines, find_rows(page_lines, lines), within, self._budget)
-        with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
-        ruled += [table for table in with_rules if not any(_overlap(table, other) for other in ruled)]
-        known = {_words(row) for table in ruled for row in table.rows}
-        aligned = [
-            table
-            for table in find_aligned_tables(page_lines, lines)
-            if known.isdisjoint(_words(row) for row in table.rows)
-        ][: _MAX_TABLES - len(ruled)]
-        tables = [*(table.rows for table in ruled), *(table.rows for table in aligned)]
-        in_tables = frozenset[TextLine]().union(*(table.lines for table in aligned))
+        tables_of_page = self._find_tables(page, page_lines, lines, ruled)
+        places = tables_of_page.places(lines)
+        in_tables = frozenset[int]().union(*places)
+        if (ordered := in_writing_order(page_lines, lines, in_tables, self._budget)) != lines:
+            lines = ordered or order_by_place(page_lines, lines, places)
+            tables_of_page = self._find_tables(page, page_lines, lines, ruled)
+        tables, placed = tables_of_page.rows, tables_of_page.placed
         as_read = self._insert(tables, text)
-        placed = self._find_lines(ruled, lines)
-        in_placed = frozenset[int]().union(*(numbers for numbers, _ in placed))
-        others = [line for number, line in enumerate(lines) if line not in in_tables and number not in in_placed]
-        if not (lines and (is_ordered or running_text.is_in_order(others))):
+        if not lines:
             return as_read
         rows = find_rows(page_lines, lines)
-        if in_tables:
-            rows |= {number for number, line in enumerate(lines) if line in in_tables}
+        in_aligned = frozenset[TextLine]().union(*(table.lines for table in tables_of_page.aligned))
+        rows |= {number for number, line in enumerate(lines) if line in in_aligned}
         shown = self._with_values(page, mark_bullets(page, lines))
         written = running_text.as_markdown(shown, rows, styles)
         # Fonts may have letters that only one of the libraries knows.
@@ -151,8 +165,25 @@ class _Pages:
         inserted = [rows for rows in tables if table_places.markdown(rows) in written]
         titles = frozenset(_HEADING.findall(written))
         whole = frozenset(line.text for line in lines if len(page_lines.segments(line)) == 1)
-        count_rows = partial(table_places.count_rows, known=inserted, titles=titles, lines=whole)
+        by_place = frozenset(line.text for line in order_by_place(page_lines, lines, []))
+        count_rows = partial(
+            table_places.count_rows, known=inserted, titles=titles, lines=whole, rows_by_place=by_place
+        )
         return written if count_rows(written) >= count_rows(as_read) else as_read
+
+    def _find_tables(
+        self, page: pdfium.PdfPage, page_lines: PageLines, lines: Sequence[TextLine], ruled: Sequence[RuledTable]
+    ) -> "_Tables":
+        with_rules = find_tables_with_rules(page, page_lines, lines)[: _MAX_TABLES - len(ruled)]
+        drawn = [*ruled, *(table for table in with_rules if not any(_overlap(table, other) for other in ruled))]
+        known = {_words(row) for table in drawn for row in table.rows}
+        aligned = [
+            table
+            for table in find_aligned_tables(page_lines, lines)
+            if known.isdisjoint(_words(row) for row in table.rows)
+        ][: _MAX_TABLES - len(drawn)]
+        tables: list[table_places.Rows] = [*(table.rows for table in drawn), *(table.rows for table in aligned)]
+        return _Tables(tables, self._find_lines(drawn, lines), aligned)
 
     @staticmethod
     def _between(page_lines: PageLines, lines: Sequence[TextLine], *, styles: running_text.Styles) -> str:

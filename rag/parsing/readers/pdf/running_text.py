@@ -23,8 +23,6 @@ _MAX_COLORED_CHARACTERS = 60
 _MIN_COLOR_DISTANCE = 40
 # How many titles of a level may follow each other without text between them.
 _MAX_TITLES = 4
-# At most this share of the lines may be above the line before: else they were not written in the order of reading.
-_MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 # What a heading has at least: three letters, or two of a script without spaces, which may be spread.
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af] ?[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
@@ -103,12 +101,6 @@ def find_styles(lines: Iterable[TextLine]) -> Styles:
     ]
     pitch = statistics.median(pitches) if pitches else _USUAL_PITCH
     return Styles(text_height, tuple(heights), bold * 2 > sum(len(line.text) for line in lines), pitch, text_color)
-
-
-def is_in_order(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines of a page were written from the top downwards, but for a few columns."""
-    jumps = sum(1 for previous, line in pairwise(lines) if line.bottom > previous.end + line.height)
-    return jumps <= max(_MAX_JUMPS, _MAX_JUMPS_SHARE * len(lines))
 
 
 def join_divided_words(text: str) -> str:

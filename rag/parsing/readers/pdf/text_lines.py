@@ -4,7 +4,7 @@ import ctypes
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -107,6 +107,7 @@ class PageLines:
         self._matrix = pdfium_c.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
         self._segments: dict[int, list[Segment]] = {}
+        self._joined = 0  # how many lines were joined of parts beside each other: their numbers are below -1
         self._ends: dict[int, int] = {}  # where a line starts → where it ends: pdfium may have put the next one to it
         count = self._text_page.count_chars()
         text = _BLANKS.sub(" ", read_characters(self._text_page)) if 0 < count <= max_characters else ""
@@ -134,10 +135,25 @@ class PageLines:
     def segments(self, line: TextLine) -> list[Segment]:
         """Return the parts of a line between wide gaps."""
         if line.start < 0:
-            return []
+            return self._segments.get(line.start, [])
         if line.start not in self._segments:
             self._segments[line.start] = self._split(line)
         return self._segments[line.start]
+
+    def join(self, lines: Sequence[TextLine], segments: Sequence[Segment]) -> TextLine:
+        """Return a line of parts beside each other, each of which is in the line of the same place."""
+        self._joined += 1
+        self._segments[-1 - self._joined] = list(segments)
+        first, last = lines[0], lines[-1]
+        return replace(
+            first,
+            text=" ".join(segment.text for segment in segments),
+            left=segments[0].left,
+            is_bold=all(line.is_bold for line in lines),
+            ends_bold=last.ends_bold,
+            color=first.color if all(line.color == first.color for line in lines) else None,
+            start=-1 - self._joined,
+        )
 
     def _split(self, line: TextLine) -> list[Segment]:
         parts: list[Segment] = []

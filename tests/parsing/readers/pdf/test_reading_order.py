@@ -68,3 +68,80 @@ def test_labels_that_were_written_apart_stay_beside_their_items(read: Read) -> N
     items = [Text(110, 700 - 12 * number, f"Rule number {number} of the club") for number in range(14, 0, -1)]
     text = read(drawn_pdf.draw([[*labels, *items]]), "a.pdf").text
     assert text.index("1.3") < text.index("Rule number 3") < text.index("1.4")
+
+
+def test_a_page_that_was_written_from_the_bottom_is_read_from_the_top(read: Read) -> None:
+    items = [Text(56, 700 - 14 * number, f"Rule number {number} of the club") for number in range(14, 0, -1)]
+    assert read(drawn_pdf.draw([items]), "a.pdf").text.startswith("Rule number 1 of the club Rule number 2")
+
+
+_DISHES = [
+    ("Soup of the day", "4.50"),
+    ("Salad with tomatoes", "7.90"),
+    ("Cheese and bread", "6.20"),
+    ("Fish", "12.00"),
+]
+
+
+def test_names_and_prices_of_each_column_stay_together(read: Read) -> None:
+    """A program for layout wrote the prices of the right column first, and the titles last."""
+    more = "with bread and herbs of our garden"
+    right = [Text(500, 660 - 30 * y, price) for y, (_, price) in enumerate(_DISHES)]
+    right += [Text(320, 660 - 30 * y, f"Small {name.lower()}") for y, (name, _) in enumerate(_DISHES)]
+    left = [Text(56, 660 - 30 * y, name) for y, (name, _) in enumerate(_DISHES)]
+    left += [Text(240, 660 - 30 * y, price) for y, (_, price) in enumerate(_DISHES)]
+    left += [Text(x, 648 - 30 * y, more, 8) for x in (56, 320) for y in range(len(_DISHES))]
+    titles = [
+        Text(120, 690, "Dinner", 14),
+        Text(380, 690, "Lunch", 14),
+        Text(120, 740, "Our dishes and prices of this summer", 20),
+    ]
+    text = read(drawn_pdf.draw([[*right, *left, *titles]]), "a.pdf").text
+    order = [
+        "# Our dishes",
+        "# Dinner",
+        "Soup of",
+        "4.50",
+        "Fish",
+        "12.00",
+        "# Lunch",
+        "Small soup",
+        "4.50",
+        "Small fish",
+    ]
+    places = [0]
+    for part in order:
+        places.append(text.index(part, places[-1]))
+    for name, price in _DISHES:
+        assert any(name in line and line.count(price) == 1 for line in text.splitlines())
+
+
+def test_a_table_whose_cells_were_written_from_the_end_keeps_its_rows(read: Read) -> None:
+    cells = [["Boat", "From", "To"], ["Anna", "Bergen", "Oslo"], ["Berta", "Turku", "Kiel"], ["Clara", "Riga", "Visby"]]
+    items = [Text(56 + 120 * x, 700 - 20 * y, row[x]) for y, row in reversed(list(enumerate(cells))) for x in (2, 1, 0)]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "| Anna | Bergen | Oslo |\n| Berta | Turku | Kiel |" in text
+
+
+def test_cards_below_a_title_are_read_one_after_the_other(read: Read) -> None:
+    titles = ["Small event", "Large event", "Whole day"]
+    cards = [_box(56 + 170 * number, 640, title) for number, title in enumerate(titles)]
+    wide = Text(56, 700, "Our prices for every event and every day of the year in one list", 16)
+    items = [*cards[2][1:], *cards[0], cards[2][0], *cards[1], wide]
+    assert _titles(read, items) == [wide.text, *titles]
+
+
+def test_lines_of_two_columns_are_not_read_as_a_table(read: Read) -> None:
+    """The other library takes two price lists beside each other for one table."""
+    pages = []
+    for right in (300, 320):
+        lists = [[Text(x, 700, f"Drinks {x}", bold=True), *_prices(x)] for x in (56, right)]
+        pages.append([item for column in lists for item in column])
+    text = read(drawn_pdf.draw(pages), "a.pdf").text
+    assert not any("Tea" in line.split("|", 3)[-1] and line.count("|") > 3 for line in text.splitlines())
+
+
+def _prices(x: float) -> list[Text]:
+    drinks = ["Tea", "Milk and honey", "Water", "Lemonade of the house", "Juice"]
+    names = [[Text(x, 680 - 14 * y, name), Text(x + 140, 680 - 14 * y, f"{y + 2}.50")] for y, name in enumerate(drinks)]
+    return [item for row in names for item in row]

@@ -10,7 +10,7 @@ from rag.errors import ParseFailed
 from rag.parsing.readers.pdf import page_texts
 from rag.parsing.readers.pdf.form_fields import Field, insert
 from rag.parsing.readers.pdf.letters.right_to_left import in_reading_order
-from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, is_in_order, join_divided_words
+from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, join_divided_words
 from rag.parsing.readers.pdf.text_lines import TextLine
 from tests.parsing import files
 from tests.parsing.conftest import Read
@@ -140,11 +140,6 @@ def test_divided_words_are_joined_and_names_keep_their_hyphen() -> None:
     assert join_divided_words("Baden\ufffe\r\nWürttemberg") == "Baden-Württemberg"
     assert join_divided_words("Vereins\ufffe\r\nund Platzordnung") == "Vereins- und Platzordnung"
     assert join_divided_words("by e\ufffe\r\nmail") == join_divided_words("by e-\nmail") == "by e-mail"
-
-
-def test_pages_whose_lines_were_written_from_the_bottom_are_not_in_order() -> None:
-    assert is_in_order([_line("a", 700 - 12 * number) for number in range(40)])
-    assert not is_in_order([_line("a", 100 + 12 * number) for number in range(40)])
 
 
 def test_lines_of_a_program_stay_lines() -> None:

@@ -84,6 +84,7 @@ def count_rows(
     known: Sequence[Rows] = (),
     titles: frozenset[str] = frozenset(),
     lines: frozenset[str] = frozenset(),
+    rows_by_place: frozenset[str] = frozenset(),
 ) -> int:
     """Return how many rows the Markdown tables of a text have.
 
@@ -94,7 +95,10 @@ def count_rows(
         known: Other tables. One whose words all are in one of these does not count: it is the same.
         titles: The headings of the page. A table with such a row does not count: it has parts of the page as rows.
         lines: The lines of the page without wide gaps. A table that has a long one as a row does not count: it is text.
+        rows_by_place: The lines of the page as they are beside each other in its columns. If these are given, a table
+            counts only if most of its rows are among them: others reach across columns of the page.
     """
+    by_place = {_joined([line]) for line in rows_by_place}
     words, names = [_words(rows) for rows in known], {_joined([title]) for title in titles}
     names |= {joined for line in lines if len(joined := _joined([line])) >= _MIN_LINE_CHARACTERS}
     return sum(
@@ -103,11 +107,17 @@ def count_rows(
         if len(rows) >= _MIN_COUNTED_ROWS
         and not (has_long_cells(rows) or _has_items(rows) or any(_joined(row) in names for row in rows))
         and not any(_words(rows) <= others for others in words)
+        and not (by_place and _reaches_across(rows, by_place))
     )
 
 
+def _reaches_across(rows: Rows, by_place: set[str]) -> bool:
+    several = [_joined(row) for row in rows if sum(map(bool, (cell.strip() for cell in row))) > 1]
+    return sum(row in by_place for row in several) * 2 < len(several)
+
+
 def _joined(row: Sequence[str]) -> str:
-    return "".join("".join(row).split())
+    return "".join("".join(row).replace("\\", "").split())
 
 
 def _words(rows: Rows) -> frozenset[str]:
