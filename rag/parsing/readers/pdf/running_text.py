@@ -60,6 +60,10 @@ _MAX_NUMBERED_CHARACTERS, _MAX_NUMBERED_SHARE, _MAX_TITLE_PITCH = 60, 0.75, 2.5
 _MAX_WORDS_BEFORE_COLON, _SIMILAR_HEIGHT = 3, 1.15
 # What begins a heading right below another one.
 _MARKED = re.compile(r"(?:\d{1,2}[.)/]|\d{1,2}(?:\.\d{1,2}){1,3}[.)]?|[A-Z][.)/]) *[^\W\d_]{2}")
+# "Article 4. Fees.", "§ 3 Members.": such a title may end with a full stop, and be the last line of its page.
+_SECTION = re.compile(
+    r"(?:§ ?|[^\W\d_]{3,10}\.? )(?:\d{1,3}|[IVXLC]{1,7})[º°ª]?(?:\.\d{1,3}){0,3} ?[.:)–-]{0,2}(?: |$)"
+)
 _STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
 _SYNTAX = re.compile(r"([\\*_`])")
 _LINE_SYNTAX = re.compile(r"^(#{1,6}\s|>)")
@@ -192,7 +196,7 @@ def _level(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles:
         return 0
     is_statement = _STATEMENT_END.search(line.text[-_END_CHARACTERS:]) and not _ABBREVIATION.search(line.text.rstrip())
     if line.height >= _HEADING_HEIGHT * styles.text_height:
-        if line.height < _TITLE_HEIGHT * styles.text_height and is_statement:
+        if line.height < _TITLE_HEIGHT * styles.text_height and (is_statement or _is_paragraph(lines, number, styles)):
             return 0
         places = enumerate(styles.heading_heights, 1)
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
@@ -223,6 +227,17 @@ def _is_numbered_title(lines: Sequence[TextLine], number: int, rows: frozenset[i
     return is_indented and is_sentence and len(text) <= _MAX_NUMBERED_SHARE * len(following)
 
 
+def _is_paragraph(lines: Sequence[TextLine], number: int, styles: Styles) -> bool:
+    """Return whether a line and those below it are the lines of a sentence."""
+    last = number
+    while last + 1 < min(len(lines), number + _MAX_HEADING_LINES) and _is_next_line(
+        lines[last], lines[last + 1], styles
+    ):
+        last += 1
+    text = lines[last].text
+    return last > number and bool(_STATEMENT_END.search(text[-_END_CHARACTERS:])) and not _SECTION.match(text)
+
+
 def _is_emphasized(line: TextLine, styles: Styles) -> bool:
     """Return whether a line is bold in a text that is not, or a little larger and in another colour."""
     if line.is_bold and not styles.is_bold_text:
@@ -249,7 +264,9 @@ def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int],
         last += 1
     title = " ".join(line.text for line in lines[first : last + 1]).strip()
     above = lines[first - 1] if first else None
-    if last + 1 == len(lines) or last - first >= _MAX_BOLD_LINES or len(title) > _MAX_HEADING_CHARACTERS:
+    is_section = bool(_SECTION.match(title))
+    is_last = last + 1 == len(lines) and not (is_section or _NUMBERED.match(title))
+    if is_last or last - first >= _MAX_BOLD_LINES or len(title) > _MAX_HEADING_CHARACTERS:
         return False
     if len(title) > _MAX_BOLD_CHARACTERS and first == last:
         return False
@@ -257,7 +274,7 @@ def _is_bold_title(lines: Sequence[TextLine], number: int, rows: frozenset[int],
         return False
     is_end = above and above.ends_bold and not above.is_bold and _is_next_line(above, lines[first], styles)
     is_statement = _STATEMENT_END.search(title[-_END_CHARACTERS:]) and not _ABBREVIATION.search(title)
-    if is_end or is_statement:
+    if is_end or (is_statement and not is_section):
         return False
     return not title.endswith(":") or bool(_NUMBERED.match(title))
 

@@ -182,3 +182,26 @@ def test_an_item_whose_first_line_alone_is_indented_goes_on() -> None:
 def test_bold_items_with_a_dash_are_no_headings() -> None:
     items = [replace(_line("- Boats of members", 400 - 24 * number), is_bold=True) for number in range(2)]
     assert "#" not in _markdown(*items, *_TEXT)
+
+
+def _bold(text: str, bottom: float) -> TextLine:
+    return replace(_line(text, bottom), is_bold=True, ends_bold=True)
+
+
+@pytest.mark.parametrize("title", ["Artículo 4. Las cuotas.", "Art. 12 - Die Beiträge.", "§ 7 Members.", "Article IV."])
+def test_titles_of_articles_may_end_with_a_full_stop(title: str) -> None:
+    assert _markdown(_bold(title, 330), *_TEXT).startswith(f"# {title}")
+    assert not _markdown(_bold("Nobody may smoke.", 330), *_TEXT).startswith("#")
+
+
+def test_a_numbered_title_at_the_end_of_a_page_is_one() -> None:
+    for title in ("Artículo 8. Convocatoria.", "6. The boats"):
+        assert _markdown(*_TEXT, _bold(title, 170)).endswith(f"\n# {title}")
+    assert not _markdown(*_TEXT, _bold("Mary Poole", 170)).endswith("# Mary Poole")
+
+
+def test_a_paragraph_in_larger_type_is_text() -> None:
+    lines = ["Our work is for all of those who", "sail on the lakes in the west, and", "who help others."]
+    paragraph = [_line(text, 400 - 15 * number, height=12) for number, text in enumerate(lines)]
+    assert "#" not in _markdown(*paragraph, *_TEXT)
+    assert _markdown(*paragraph[:2], *_TEXT).startswith("# ")
