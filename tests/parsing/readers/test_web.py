@@ -39,6 +39,13 @@ def test_all_that_is_in_the_main_part_of_a_page_is_read(read: Read) -> None:
     assert empty == sentence.strip()
 
 
+def test_low_headings_are_kept_if_a_page_has_no_others(read: Read) -> None:
+    sentence = "They make honey in every summer of their life, and sell it at the market of the town. " * 3
+    body = f"<div class='header'><h4>PART I</h4><h4>Bees</h4></div>{f'<p>{sentence}</p>' * 5}"
+    parsed = read(f"<html><head><title>The hive</title></head><body>{body}</body></html>".encode(), "a.html")
+    assert [heading.title for heading in parsed.headings] == ["The hive", "PART I", "Bees"]
+
+
 def test_titles_that_editors_put_in_are_none(read: Read) -> None:
     parsed = read(
         b"<html><head><title>Untitled Document</title></head><body><p>Five euros.</p></body></html>", "a.html"

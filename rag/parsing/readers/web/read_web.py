@@ -53,6 +53,8 @@ _DISSOLVED = "ragsite-dissolved"
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
+# How many levels of headings, from the highest one of a page, its main text must have: widgets have lower ones.
+_UPPER_LEVELS = 3
 # If the main text has a smaller share of the page's words, too much is missing and the whole page is used.
 _MIN_MAIN_TEXT_SHARE = 0.6
 # The same if this share of the words of its paragraphs is missing: menus and footers have few words in a line.
@@ -227,9 +229,10 @@ def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
 
 
 def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:
-    """Return whether the main text has most of the words and rows, and all paragraphs and headings of levels 1 to 3."""
+    """Return whether the main text has most of the words and rows, and all paragraphs and upper headings."""
     headings = {heading.title for heading in main_text.headings}
-    missing = [heading for heading in full_text.headings if heading.level <= 3 and heading.title not in headings]
+    lowest = min((heading.level for heading in full_text.headings), default=1) + _UPPER_LEVELS - 1
+    missing = [one for one in full_text.headings if one.level <= lowest and one.title not in headings]
     if len(_ROW.findall(main_text.text)) < _MIN_MAIN_TEXT_SHARE * len(_ROW.findall(full_text.text)):
         return False
     words, all_words = Counter(_WORD.findall(main_text.text)), Counter(_WORD.findall(full_text.text))

@@ -13,6 +13,8 @@ _NO_TEXT = frozenset(
     b"footerr footerf xe tc bkmkstart bkmkend".split()
 )
 _LINE_ENDS = frozenset({b"\r\n", b"\n", b"\r"})
+# macOS writes such an end of a line instead of `\par`.
+_LINES = frozenset({b"\\\n", b"\\\r"})
 _LABELS = frozenset({b"listtext", b"pntext"})
 _ENDS = frozenset({b"par", b"cell", b"nestcell", b"row", b"sect", b"page"})
 # Longer files are read without it, and what is behind so many parts.
@@ -121,7 +123,8 @@ def _paragraphs(content: bytes, levels: dict[int, int]) -> Iterator[_Reading]:
             state = stack.pop() if stack else _State()
         elif token[0] == b"\\*" and is_first:
             state = replace(state, is_text=False)
-        elif word is not None and word != b"u":
+        elif (word is not None and word != b"u") or token[0] in _LINES:
+            word = word or b"par"
             if word in _ENDS and state.is_text:
                 reading.state = replace(state, in_table=state.in_table or (word != b"par" and word.endswith(b"cell")))
                 yield reading
