@@ -103,7 +103,7 @@ class _Tables:
         aligned: Those without drawn lines.
     """
 
-    rows: list[table_places.Rows]
+    rows: Sequence[table_places.Rows]
     placed: list[tuple[frozenset[int], RuledTable]]
     aligned: list[AlignedTable]
 

@@ -16,6 +16,7 @@ from .letters.raised import join_raised
 from .letters.right_to_left import in_reading_order, is_right_to_left
 from .letters.spacing_accents import LEFT_OUT, Accents
 from .letters.unknown_ligatures import find_ligatures
+from .letters.word_spaces import find_word_spaces
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"
@@ -117,6 +118,8 @@ class PageLines:
         self.text = join_raised(text, self._box, self._base_line, self._size)
         self._overprinted: set[int] = set()  # where lines start that are bold because they are printed several times
         self.text = "".join(self._without_copies())
+        self._missing: set[int] = set()  # before which characters a space is missing
+        self.text = "".join(self._with_word_spaces())
 
     def _without_copies(self) -> Iterator[str]:
         start = 0
@@ -127,6 +130,22 @@ class PageLines:
                 self._overprinted.add(start)
             yield once + line[len(words) :]
             start += len(line)
+
+    def _with_word_spaces(self) -> Iterator[str]:
+        start = 0
+        for line in _LINE.findall(self.text):
+            words = line.removesuffix("\r\n")
+            spaced, missing = find_word_spaces(words, start, partial(self._box, loose=True), self._size)
+            self._missing.update(start + place for place in missing)
+            yield spaced + line[len(words) :]
+            start += len(line)
+
+    def _shown(self, start: int, text: str) -> str:
+        """Return a text that starts at this character as it is read, with ligatures and the spaces that are missing."""
+        if self._missing and not self._missing.isdisjoint(range(start + 1, start + len(text))):
+            spaces = (" " if start + place in self._missing and place else "" for place in range(len(text)))
+            text = "".join(space + character for space, character in zip(spaces, text, strict=True))
+        return text.translate(_LIGATURES)
 
     def lines(self) -> list[TextLine]:
         """Return the lines that have letters, digits or signs such as "€", in the order in which they were written."""
@@ -176,7 +195,7 @@ class PageLines:
 
     def _segment(self, text: str, begin: int, end: int, offset: int) -> Segment:
         left, right = self._box(offset + begin)[0], self._box(offset + end - 1)[2]
-        return Segment(text[begin:end].translate(_LIGATURES), left, max(left, right))
+        return Segment(self._shown(offset + begin, text[begin:end]), left, max(left, right))
 
     def _lines(self) -> Iterator[TextLine]:
         for start, written in self._written_lines():
@@ -195,7 +214,7 @@ class PageLines:
                     words = in_reading_order(words, partial(self._sides, start), height)
                 line_start = -1 if is_reversed else start
                 self._ends[start] = start + len(words)
-                words = words.translate(_LIGATURES)
+                words = words.translate(_LIGATURES) if is_reversed else self._shown(start, words)
                 bottom, end = self._base_line(first), self._base_line(last)
                 ends_bold = fonts[1][0] or start in self._overprinted
                 colors = self._color(first), self._color(last)
