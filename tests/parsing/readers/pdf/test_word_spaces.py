@@ -1,5 +1,7 @@
 """Spaces between words of PDF lines whose letters are set close to each other or far apart."""
 
+from functools import partial
+
 import pytest
 
 from rag.parsing.readers.pdf.letters.spacing_accents import LEFT_OUT, Box
@@ -52,4 +54,8 @@ def test_the_search_for_spaces_takes_linear_time() -> None:
         return find_word_spaces(line, 0, lambda number: (number, 0, number + 1, 1), lambda _: 1.0)
 
     for part in ("a ", "aB", "a.", "a ,"):
-        assert takes_linear_time(search, lambda length, seed, part=part: part * (length // len(part)), 20_000)
+        assert takes_linear_time(search, partial(_repeated, part), 20_000)
+
+
+def _repeated(part: str, length: int, seed: int) -> str:
+    return part * (length // len(part))
