@@ -55,7 +55,7 @@ def find(
         exact_limit,
         _MAX_MATCHING_DOCUMENTS,
     ]
-    rows = read_rows(_FIND, [*scope_values(scope), *filter_values(scope), *values])
+    rows = read_rows(_FIND, [*scope_values(scope), *filter_values(scope), *values], binary=True)
     # Many chunks have the same few terms of the query.
     coverages = {terms: query.coverage(terms) for terms in {tuple(row[-1] or ()) for row in rows}}
     candidates = tuple(
