@@ -89,7 +89,8 @@ TEMPLATES = [
 
 DATABASES = {"default": env.db_url("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "ragsite.postgres"  # which states who is asking
-DATABASES["default"]["CONN_MAX_AGE"] = 60
+# Seconds. The first request of a session takes PostgreSQL longer than the next ones.
+DATABASES["default"]["CONN_MAX_AGE"] = 600
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # A lost connection is detected within a minute. Seconds; the last value is in milliseconds.
 # Values are sent apart from statements.
