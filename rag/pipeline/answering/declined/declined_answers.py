@@ -95,6 +95,8 @@ def describe_closest(query: str, context: Context, quotes: Sequence[Quote] = ())
         return text
     similarity = similarity or compare_sentences(query, others, context.passages)
     second = _first_with_its_parts(extract_quotes(query, others, similarity))
+    if second and second[0].text.startswith("#"):  # nothing but a heading
+        return text
     next_text = _describe_quotes(second, others[0], sentences.next_closest, sentences.space)
     return f"{text}\n\n{next_text}".rstrip()
 

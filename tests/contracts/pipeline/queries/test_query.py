@@ -123,6 +123,9 @@ def test_the_passage_that_comes_next_is_shown_if_it_is_similar(member: Client, l
     answer = ask(member, query="Who carved the carrots of the moon?", dataSources=["airfield"]).body["answer"]
     assert "soup.md" in answer
     assert "next closest" not in answer, "no other passage is similar"
+    ingest_text(source, "hall.md", "# Hall of helicopters")
+    answer = ask(member, query=question, dataSources=["airfield"]).body["answer"]
+    assert answer.endswith("costs four euros."), "the next passage is only a heading"
 
 
 def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_world: World) -> None:
