@@ -56,8 +56,9 @@ def test_answers_that_a_click_shows_are_read(read: Read, hidden: str) -> None:
 
 
 def test_the_titles_of_an_accordion_need_no_question_mark(read: Read) -> None:
-    page = b"<h1>Boats</h1><button class='collapsible'>Opening hours</button><div><p>Daily until nine.</p></div>"
-    assert read(page, "a.html").text == "# Boats\n\n## Opening hours\n\nDaily until nine."
+    for title in ("<button class='collapsible'>Opening hours</button>", "<details><summary>Opening hours</summary>"):
+        page = f"<h1>Boats</h1>{title}<div><p>Daily until nine.</p></div>"
+        assert read(page.encode(), "a.html").text == "# Boats\n\n## Opening hours\n\nDaily until nine."
 
 
 def test_questions_within_a_text_are_no_headings(read: Read) -> None:

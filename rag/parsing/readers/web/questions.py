@@ -15,8 +15,8 @@ _HEADINGS = {f"h{level}": level for level in range(1, MAX_LEVEL + 1)}
 _BLOCKS = frozenset(
     {"p", "div", "dt", "dd", "li", "ul", "ol", "dl", "table", "section", "article", "pre", "blockquote"}
 )
-_MAY_BE_QUESTIONS = ("p", "div", "dt", "button", "a", "span")
-_ALONE = ("dt", "button")
+_MAY_BE_QUESTIONS = ("p", "div", "dt", "summary", "button", "a", "span")
+_ALONE = ("dt", "summary", "button")
 _LINE_BREAK = "br"
 _EMPHASIS = frozenset({"b", "strong", "em", "i", "span", "u"})
 # What is hidden until somebody clicks on the element that names it.
@@ -106,7 +106,9 @@ def _has_answer(element: lxml.html.HtmlElement) -> bool:
 
 
 def _is_of_accordion(element: lxml.html.HtmlElement) -> bool:
-    return element.tag == "button" and any(name in (element.get("class") or "").lower() for name in _ACCORDIONS)
+    return element.tag == "summary" or (
+        element.tag == "button" and any(name in (element.get("class") or "").lower() for name in _ACCORDIONS)
+    )
 
 
 def _next_block(element: lxml.html.HtmlElement) -> lxml.html.HtmlElement | None:
