@@ -25,7 +25,7 @@ from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, close_failed_attempt, limit_answer_seconds
 from .role_connections import Server
 from .statements.restricted_cursor import RestrictedCursor
-from .statements.round_trips import KeptStatements, Statement, Value, load_rows, send_together, to_text
+from .statements.round_trips import Statement, Value, load_rows, send_together, to_text
 from .versions.compatibility import DatabaseValidation
 from .versions.running_versions import version_name
 
@@ -33,11 +33,6 @@ Result = TypeVar("Result")
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
-# What the process has prepared is kept. PostgreSQL analyses it again if a setting or a table that it names has changed.
-_RESET_BETWEEN_REQUESTS = (
-    role_connections.RESET_SESSION.replace("DEALLOCATE ALL; ", "")
-    + "; SELECT from_sql FROM pg_catalog.pg_prepared_statement()"
-).encode()
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 _ROLLBACK = re.compile(r"[\s(]*ROLLBACK\b", re.IGNORECASE)
 # PostgreSQL does not notice for hours that the host of a session was cut off. Until then the session keeps its locks.
@@ -71,7 +66,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
         self._process_id = 0  # of the server, in a pooled transaction
-        self._kept: KeptStatements | None = None  # the statements that the session keeps
         self.execute_wrappers.append(self._execute_with_identity)
 
     @property
@@ -124,7 +118,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def init_connection_state(self) -> None:
         super().init_connection_state()
-        self._kept = {} if self.login and not self.is_pooled else None
         if self.login:
             self._session_identity = self._applied = Identity(self.login)
             return
@@ -144,8 +137,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return whether the connection answers. Django calls this when a request uses it for the first time.
 
         A web process also removes whatever an earlier request left in the session: settings, temporary tables, locks,
-        an open transaction. Only injected SQL would leave something there, for requests of other callers. A session in
-        which SQL has prepared a statement, or has removed one of the process, is not usable.
+        an open transaction. Only injected SQL would leave something there, for requests of other callers.
         """
         if not self.login:
             return super().is_usable()
@@ -155,22 +147,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.is_pooled:  # the pooler has reset the session after the transaction
             return super().is_usable()
         try:
-            connection.pgconn.send_query(_RESET_BETWEEN_REQUESTS)
+            connection.pgconn.send_query(role_connections.RESET_SESSION.encode())
             *_, result = connection.wait(generators.execute(connection.pgconn))
         except Error:
             return False
-        return result.status == ExecStatus.TUPLES_OK and self._has_own_statements_only(result)
-
-    def _has_own_statements_only(self, result: PGresult) -> bool:
-        """Return whether the session keeps the statements that this process has prepared, and no others.
-
-        PostgreSQL says which ones SQL has prepared, and SQL cannot prepare any as a client does.
-
-        Args:
-            result: Of each statement, whether SQL has prepared it.
-        """
-        by_sql = [result.get_value(row, 0) == b"t" for row in range(result.ntuples)]
-        return not any(by_sql) and len(by_sql) == len(self._kept or ())
+        return bool(result.status == ExecStatus.TUPLES_OK)
 
     def commit(self) -> None:
         try:
@@ -204,8 +185,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Set the identity for the rest of the transaction, in the round trip that begins it if it has not begun."""
         with self.wrap_database_errors:
             process_id = self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid
-            statements = [*self._begin(), self._identity_statement(target, process_id)]
-            send_together(self.connection, statements, kept=self._kept)
+            send_together(self.connection, [*self._begin(), self._identity_statement(target, process_id)])
         self._applied = target
 
     def _identity_statement(self, target: Identity, process_id: int) -> Statement:
@@ -248,7 +228,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             identity_statement = self._identity_statement(identity.current(), session.info.backend_pid)
             try:
                 statements = [*self._begin(), identity_statement, statement, ("COMMIT", [])]
-                *_, result, _end = send_together(session, statements, result_format, kept=self._kept)
+                *_, result, _end = send_together(session, statements, result_format)
             except Error:
                 if not session.closed:
                     session.rollback()
@@ -278,8 +258,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._applied = self._session_identity
         if current != self._applied and status != TransactionStatus.INERROR:
             statements = [self._identity_statement(current, session.info.backend_pid), *statements]
-        statements = [*self._begin(), *statements]
-        *_, result = send_together(session, statements, result_format, kept=self._kept)
+        *_, result = send_together(session, [*self._begin(), *statements], result_format)
         self._applied = current
         return result
 

@@ -47,9 +47,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many statements were sent in each round trip."""
     counts: list[int] = []
 
-    def record(session: Any, statements: Any, *arguments: Any, **options: Any) -> Any:
+    def record(session: Any, statements: Any, *arguments: Any) -> Any:
         counts.append(len(statements))
-        return send_together(session, statements, *arguments, **options)
+        return send_together(session, statements, *arguments)
 
     monkeypatch.setattr(base, "send_together", record)
     return counts
