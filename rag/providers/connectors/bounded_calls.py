@@ -12,9 +12,10 @@ from .http_client import TIMEOUT_SECONDS
 
 Result = TypeVar("Result")
 
-# How many abandoned calls of one server may still wait in this process. Nothing else can end them.
-MAX_ABANDONED = 4
-_abandoned: defaultdict[str, list[threading.Thread]] = defaultdict(list)
+# How many abandoned calls of one server may still wait in this process, and for how long they count: a connection that
+# was cut off without a word never ends, and the server may be there again.
+MAX_ABANDONED, ABANDONED_SECONDS = 4, 3600
+_abandoned: defaultdict[str, list[tuple[threading.Thread, float]]] = defaultdict(list)
 
 
 class BoundedCalls:
@@ -38,7 +39,8 @@ class BoundedCalls:
             ListingFailed: If it has not returned in time, or a call of this connection has not.
         """
         waiting = _abandoned[self._server]
-        waiting[:] = [thread for thread in waiting if thread.is_alive()]
+        oldest = time.monotonic() - ABANDONED_SECONDS
+        waiting[:] = [(thread, since) for thread, since in waiting if thread.is_alive() and since > oldest]
         if self._has_abandoned or len(waiting) >= MAX_ABANDONED:
             raise ListingFailed("The file system still does not answer an earlier request.")
         future: Future[Result] = Future()
@@ -47,13 +49,13 @@ class BoundedCalls:
         thread.join(max(0.0, TIMEOUT_SECONDS if ends_at is None else ends_at - time.monotonic()))
         if not future.done():
             self._has_abandoned = True
-            waiting.append(thread)
-            raise ListingFailed(f"The file system did not answer within {TIMEOUT_SECONDS:g} seconds.")
+            waiting.append((thread, time.monotonic()))
+            raise ListingFailed("The file system did not answer in time.")
         return future.result()
 
 
 def _run(function: Callable[[], Result], future: "Future[Result]") -> None:
     try:
         future.set_result(function())
-    except Exception as error:
+    except BaseException as error:
         future.set_exception(error)
