@@ -188,6 +188,7 @@ def test_models_that_only_clients_name_are_measured_together(model_provider: Pro
         ("a[0] b[i]: c![1", "a[0] b[i]: c! [1"),
         ("[1][a] [2, 3](b) [4–5]: c [6][7, 8] [9]", "[1] [a] [2, 3] (b) [4–5] : c [6][7, 8] [9]"),
         ("[[1]](a) [the plan [2] of [b] noon][c]", "[[1]] (a) [the plan [2] of [b] noon] [c]"),
+        ("[[[1]]](a)", "[[[1]]] (a)"),
         ("[1] [a](b) [2][", "[1] [a](b) [2] ["),
         ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
         ("<p STYLE = 'background:url(x)'><td/background=b>", "< p STYLE = 'background:url(x)'>< td/background=b>"),

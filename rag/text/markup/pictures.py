@@ -35,7 +35,7 @@ _ADDRESS = rf"(?=[:(]|\[(?!{_NUMBERS}{{1,99}}\]))"
 _CITATION_BEFORE_ADDRESS = re.compile(rf"\[{_NUMBERS}{{1,99}}\]{_ADDRESS}")
 # The same for a text around citations: `[[1]](address)`, `[the plan [1]](address)`.
 _LINK_AROUND_CITATION = re.compile(
-    rf"\[{_NUMBERS}{{1,99}}\](?=([^\[\]]{{0,200}}(?:\[[^\[\]]{{0,20}}\][^\[\]]{{0,20}}){{0,3}}\]){_ADDRESS})"
+    rf"\[{_NUMBERS}{{1,99}}\](?=([^\[\]]{{0,200}}(?:\[[^\[\]]{{0,20}}\][^\[\]]{{0,20}}){{0,3}}\]{{1,9}}){_ADDRESS})"
 )
 # Blocks of code of which clients draw pictures that load addresses. Entities may stand for letters of the language.
 _DRAWN_CODE = re.compile(r"(?<=```|~~~)(?:[ \t]{0,99}(?=mermaid|vega|[^\s`~&]{0,50}&)|[ \t]{100})", re.IGNORECASE)
@@ -84,7 +84,8 @@ def keep_pictures_in_code(text: str, *, to_html: Callable[[str], str]) -> str:
     if next(_find_pictures(text), None) is None:
         return text
     html = to_html(text)
-    return disable_pictures(text) if _RENDERED_PICTURE.search(html) or _has_loading_tag(html) else text
+    is_shown = _RENDERED_PICTURE.search(html) or _TAG_WITH_LONG_NAME.search(html) or _has_loading_tag(html)
+    return disable_pictures(text) if is_shown else text
 
 
 class PictureFilter:
