@@ -109,7 +109,7 @@ def _heading_above(structure: PassageStructure, run: Sequence[int], answer_type:
         and has_answer_of_type(title, answer_type)
         and not any(has_answer_of_type(text, answer_type) for text in texts)
     )
-    return f"{title}:" if title[-1:].isalnum() and (is_short or is_answer) else ""
+    return f"{title.rstrip(':')}:" if title and (is_short or is_answer) and not title.endswith(QUESTION_ENDINGS) else ""
 
 
 def _ends_sentence(text: str) -> bool:

@@ -150,6 +150,8 @@ def test_a_quote_that_says_too_little_without_its_heading_has_it(question: str, 
 
 
 def test_empty_fields_of_a_form_are_not_quoted() -> None:
-    form = "# Application\n\nColor of the gate: ____________\n\nHeight ......... Width .........\n\n"
+    form = "# Application\n\nColor of the gate: ____________\n\nHeight: .........\n\n"
     rule = "The gate is white or black.\n"
     assert answer("What color is the gate?", passage(form + rule)) == "The gate is white or black. [1]"
+    setting = "Set `APP____KEY` to 5 before the start."
+    assert answer("What is APP____KEY set to?", passage(setting)).startswith("Set")

@@ -18,7 +18,7 @@ from .tables_of_contents import without_contents
 _COLONS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *_COLONS)
 # "Name: ________", but not "Coffee ........ 3 euros".
-_EMPTY_FIELD = re.compile(r"_{4}|(?<!\.)\.{6,}\s*$|(?<!…)…{3,}\s*$")
+_EMPTY_FIELD = re.compile(r"(?<!\w)_{4,}|[:：][ \t]?(?:\.{6,}|…{3,})\s*$")
 _ITEM_START = re.compile(rf"{ITEM_MARK}\s")
 _CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.

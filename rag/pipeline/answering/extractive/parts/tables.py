@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
@@ -14,6 +15,8 @@ from rag.text.sentences.quotable_units import TextUnit, UnitKind
 _GRID_BORDER = re.compile(r"\+[-=]")
 _DIGIT = re.compile(r"\d")
 _NUMBER, _ONLY_NUMBER = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[\d.,\s]+")
+# More of the rows than this: the year in a header may be in a row, too.
+_MIN_SHARE_OF_ROWS = 0.4
 _NUMBER_FIRST = re.compile(r"[^\w\s]?\s?\d")
 _YEAR = re.compile(YEAR)
 # How many rows are below the header of a table that has no rule below it.
@@ -134,15 +137,16 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
 def _is_row(header: str, rows: Sequence[str]) -> bool:
     """Return whether what is in the place of the header is a row, because the table has no header: "Adults | $ 10".
 
-    It has a value right of the first column, and a row below has one that is written the same way.
+    It has a value right of the first column, and so many rows below have one that is written the same way.
     """
-    values = {
-        (column, _NUMBER.sub("0", cell))
+    below: Counter[tuple[int, str]] = Counter()
+    for row in rows:
+        below.update((column, _NUMBER.sub("0", cell)) for column, cell in enumerate(split_cells(row)))
+    return any(
+        below[column, _NUMBER.sub("0", cell)] > _MIN_SHARE_OF_ROWS * len(rows)
         for column, cell in enumerate(split_cells(header))
         if column and _DIGIT.search(cell) and not _ONLY_NUMBER.fullmatch(cell)
-    }
-    below = ((column, _NUMBER.sub("0", cell)) for row in rows for column, cell in enumerate(split_cells(row)))
-    return bool(values) and not values.isdisjoint(below)
+    )
 
 
 def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:

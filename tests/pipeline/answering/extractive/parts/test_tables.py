@@ -181,3 +181,14 @@ def test_the_first_row_of_a_table_without_a_header_is_a_row() -> None:
 def test_a_name_with_a_number_that_no_row_has_in_this_way_stays_a_header(name: str) -> None:
     table = passage(f"| hall | {name} |\n| --- | --- |\n| red | 300 euros |\n| blue | 14 euros |")
     assert answer("What does the blue hall cost?", table) == f"- blue — {name}: 14 euros [1]"
+
+
+def test_a_header_of_which_a_row_has_the_same_kind_of_value_stays_one() -> None:
+    rows = [
+        "Feature | Model 14 | Model 15",
+        "--- | --- | ---",
+        "Successor | Model 15 | Model 16",
+        "Weight | 2 kg | 3 kg",
+    ]
+    table = passage("| " + " |\n| ".join([*rows, "Range | 9 m | 8 m"]) + " |")
+    assert answer("What is the weight?", table) == "- Weight — Model 14: 2 kg — Model 15: 3 kg [1]"
