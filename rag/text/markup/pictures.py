@@ -84,8 +84,7 @@ def keep_pictures_in_code(text: str, *, to_html: Callable[[str], str]) -> str:
     if next(_find_pictures(text), None) is None:
         return text
     html = to_html(text)
-    is_shown = _RENDERED_PICTURE.search(html) or _TAG_WITH_LONG_NAME.search(html) or _has_loading_tag(html)
-    return disable_pictures(text) if is_shown else text
+    return disable_pictures(text) if _RENDERED_PICTURE.search(html) or _has_loading_tag(html) else text
 
 
 class PictureFilter:

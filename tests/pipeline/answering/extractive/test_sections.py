@@ -153,5 +153,5 @@ def test_empty_fields_of_a_form_are_not_quoted() -> None:
     form = "# Application\n\nColor of the gate: ____________\n\nHeight: .........\n\n"
     rule = "The gate is white or black.\n"
     assert answer("What color is the gate?", passage(form + rule)) == "The gate is white or black. [1]"
-    setting = "Set `APP____KEY` to 5 before the start."
-    assert answer("What is APP____KEY set to?", passage(setting)).startswith("Set")
+    setting = "Set `APP____KEY` to 5 before the start.\n\nThe key is kept for a week."
+    assert answer("To what do I set the key before the start?", passage(setting)).startswith("Set")
