@@ -263,3 +263,10 @@ def test_what_is_around_or_between_words_is_removed_in_linear_time(unit: str) ->
 def test_text_stays_around_what_is_removed(read: Read) -> None:
     page = "<p>a<!-- b -->c<nav>d</nav>e<?f g>h<b>i<u>j</u></b>k<o:p>o</o:p>p<script>q</script>r</p>"
     assert read(f"<html><body>{page}</body></html>".encode(), "a.html").text == "acehijkopr"
+
+
+def test_very_many_short_paragraphs_are_read_in_linear_time() -> None:
+    def page(length: int, number: int) -> str:
+        return f"<html><body>{number}{'<div><h2>Why?</h2><p>So.</p></div>' * (length // 34)}</html>"
+
+    assert takes_linear_time(lambda text: read_web.parse_html(text, LIMITS), page, 220_000)

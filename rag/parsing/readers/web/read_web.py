@@ -61,6 +61,8 @@ _MIN_MAIN_TEXT_SHARE = 0.6
 _MAX_MISSING_SHARE, _MIN_WORDS_OF_PARAGRAPH = 0.1, 20
 # Larger pages are used as a whole: finding the main text takes more than a second per million characters.
 _MAX_MAIN_TEXT_CHARACTERS = 4_000_000
+# In longer ones trafilatura does not compare its result with that of justext, which takes quadratic time.
+_MAX_COMPARED_CHARACTERS = 50_000
 # The libraries silently drop elements that are nested deeper.
 _MAX_DEPTH = 200
 _TOO_DEEP = "The elements of the web page are nested too deeply. Send its text."
@@ -214,7 +216,12 @@ def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
     """Return the main text according to trafilatura, which also removes unmarked menus and lists of links."""
     html = lxml.html.tostring(page, encoding="unicode")
     extracted_markdown = trafilatura.extract(
-        html, output_format="markdown", include_comments=False, include_links=False, favor_recall=True
+        html,
+        output_format="markdown",
+        include_comments=False,
+        include_links=False,
+        favor_recall=True,
+        fast=len(html) > _MAX_COMPARED_CHARACTERS,
     )
     return parse_markdown(strip_formatting(extracted_markdown or "").strip())
 
