@@ -90,9 +90,8 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
             raise UnsupportedFormat(f"The file is {description}, which cannot be read. {_ADVICE}")
     if not _looks_like_text(head):
         raise UnsupportedFormat(f"The file is neither text nor a format that can be read. {_ADVICE}")
-    declared = formats.normalize_mime_type(content_type)
-    if declared and not formats.is_text(declared) and declared not in formats.BINARY - formats.PICTURES:
-        raise UnsupportedFormat(f"{declared} cannot be read. If the file is text, declare it as text/plain.")
+    if claimed and not formats.is_text(claimed) and claimed not in formats.BINARY - formats.PICTURES:
+        raise UnsupportedFormat(f"{claimed} cannot be read. If the file is text, declare it as text/plain.")
     return detect_text_type(_decode_ascii(head[:_SAMPLE_LENGTH]), content_type=content_type, name=name)
 
 

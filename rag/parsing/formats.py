@@ -244,6 +244,8 @@ _TEXT_TYPES = {
     "application/yaml",
     "application/toml",
 }
+# Declared types that say what a file is, whatever its name is.
+_KNOWN_TYPES = (_TEXT_TYPES | BINARY | CONTAINERS | CONVERTED | {*_SUFFIXES.values()}) - {PLAIN}
 
 
 def declared_type(content_type: str) -> str:
@@ -270,9 +272,13 @@ def type_from_name(name: str) -> str:
 
 
 def claimed_type(content_type: str, name: str) -> str:
-    """Return the type that the client claims: the declared one; if that is missing or text/plain, the name decides."""
+    """Return the type that the client claims: the declared one.
+
+    If that is missing, text/plain or unknown, the name decides. Clients look types up by suffix in lists where other
+    formats have the same: `.rst` is text/prs.fallenstein.rst there, and `.org` application/vnd.lotus-organizer.
+    """
     declared = normalize_mime_type(content_type)
-    return type_from_name(name) or declared if declared in ("", PLAIN) else declared
+    return declared if declared in _KNOWN_TYPES else type_from_name(name) or declared
 
 
 def is_text(media_type: str) -> bool:

@@ -19,6 +19,11 @@ from .conftest import Read
         ("a.md", "", "text/markdown"),
         ("a", "text/markdown; charset=utf-8", "text/markdown"),
         ("a", "application/octet-stream", "text/plain"),
+        ("a.rst", "text/prs.fallenstein.rst", "text/x-rst"),
+        ("a.org", "application/vnd.lotus-organizer", "text/org"),
+        ("a.ts", "video/mp2t", "text/x-typescript"),
+        ("a.md", "text/x-python", "text/x-python"),
+        ("a.tea", "text/x-tea", "text/x-tea"),
         ("a.xml", "", "application/xml"),
     ],
 )
