@@ -14,8 +14,6 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _MAX_TITLE_CHARACTERS = 200
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.{0,20000}?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M | re.S)
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]+?)(?P=quote)[ \t]*\r?$", re.M | re.I)
-# The attributes of a heading in Pandoc, kramdown and MkDocs: "Title {#anchor .class}", "Title {: #anchor }".
-_ATTRIBUTES = re.compile(r"(?<!\\)\{:?[ \t]*[#.][^{}\n]{0,200}\}[ \t]*$")
 # Only blocks are parsed: inline elements are not needed and take most of the time.
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 _renderer = MarkdownIt("commonmark")
@@ -39,7 +37,7 @@ def parse_markdown(content: str) -> ParsedDocument:
         text=content,
         is_markdown=True,
         headings=tuple(headings),
-        title=title["title"].strip()[:_MAX_TITLE_CHARACTERS] if title else "",
+        title=html_tags.remove_tags(title["title"]).strip()[:_MAX_TITLE_CHARACTERS] if title else "",
     )
 
 
@@ -61,4 +59,4 @@ def _headings(content: str) -> list[Heading]:
 
 def _readable_title(title: str) -> str:
     """Return a heading without its anchors, which nobody reads: attributes at its end, and tags."""
-    return html_tags.remove_tags(_ATTRIBUTES.sub("", title)).strip() or title.strip()
+    return html_tags.remove_tags(html_tags.remove_heading_attributes(title)).strip() or title.strip()

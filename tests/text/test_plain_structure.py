@@ -98,4 +98,16 @@ def test_named_cells_are_found_in_linear_time(part: str) -> None:
 def test_the_titles_of_tabs_are_not_shown() -> None:
     tabs = ".. tab:: Web/Desktop\n\n  Stir it.\n\n.. note:: Drink it."
     units = [tabs[unit.start : unit.end] for unit in split_units(tabs) if unit.kind is not UnitKind.RULE]
-    assert units == ["Stir it.", ".. note:: Drink it."]
+    assert units == ["Stir it.", "Drink it."]
+
+
+def test_a_note_that_begins_on_the_line_of_its_mark_is_a_sentence() -> None:
+    text = "Pour it.\n\n.. warning:: The water is hot, so that\n             you may be burnt.\n"
+    units = [(unit.kind, " ".join(text[unit.start : unit.end].split())) for unit in split_units(text)]
+    assert units[1:] == [(UnitKind.SENTENCE, "The water is hot, so that you may be burnt.")]
+
+
+def test_comments_are_no_text() -> None:
+    text = "..\n  Underline chapters.\n\n  And sections.\n\nTea is hot.\n\n```\n..\n  code\n```"
+    kinds = [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text) if unit.kind is not UnitKind.RULE]
+    assert kinds == [(UnitKind.SENTENCE, "Tea is hot."), (UnitKind.CODE, ".."), (UnitKind.CODE, "code")]

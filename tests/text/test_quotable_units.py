@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rag.text.markup import html_tags, plain_structure
 from rag.text.sentences.quotable_units import UnitKind, split_units
+from tests.support.checks.growth import takes_linear_time
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("aB1. ?!\n\t|-#`[]:é。\u2028\u200b\x85")), max_size=120)
 
@@ -152,6 +153,41 @@ def test_tags_of_site_generators_are_shown_in_code_only(tag: str) -> None:
         UnitKind.RULE,
     ]
     assert html_tags.remove_tags(f"{tag}Tea is hot, says `{tag}`.{tag}") == f"Tea is hot, says `{tag}`."
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Ask at the {% desk 'x' %}desk.", "Ask at the desk."),
+        ('Ask {% channel "tea-help" %}.', "Ask tea-help."),
+        ('Read {% include "tea help" %}{% page "/tea/" %}it.', "Read it."),
+        ("Pour it.{: .note #pour }", "Pour it."),
+        ("[Try it](https://tea.example){ .button }", "[Try it](https://tea.example)"),
+        ("The set {1, 2} and {.5}", "The set {1, 2} and {.5}"),
+        ("`{: .note }` and `a`", "`{: .note }` and `a`"),
+    ],
+)
+def test_tags_that_name_something_are_words_and_attributes_are_left_out(line: str, words: str) -> None:
+    assert html_tags.remove_tags(line) == words
+
+
+def test_attributes_on_a_line_of_their_own_are_no_text() -> None:
+    assert unit_texts("Pour it.\n\n{: .note }\nTea is hot.")[-1] == "Tea is hot."
+    units = split_units("Pour it.\n\n{: .note }\n\nTea is hot.")
+    assert [unit.kind for unit in units] == [UnitKind.SENTENCE, UnitKind.RULE, UnitKind.SENTENCE]
+
+
+@pytest.mark.parametrize("part", ["{: #a", "){ .a", "{:a=", '{% a "b'])
+def test_attributes_are_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(html_tags.remove_tags, lambda size, _: part * (size // len(part)), 20_000)
+
+
+def test_the_text_of_a_link_may_go_on_below() -> None:
+    text = (
+        "1. Get the timer from our [Tea\n   Shop](https://tea.example).\n2. Start it."
+    )
+    units = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
+    assert units[:2] == ["1. Get the timer from our [Tea Shop](https://tea.example).", "2. Start it."]
 
 
 def test_blank_lines_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:

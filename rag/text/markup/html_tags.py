@@ -9,10 +9,20 @@ _NAMES = (
 )
 # Shortcodes of Hugo, such as {{< hint >}} and {{% note %}}, and tags of Jekyll's Liquid, such as {% include a.md %}.
 _TEMPLATE_TAG = r"\{\{<[^{}]{0,500}>\}\}|\{?\{%[^{}]{0,500}%\}\}?"
+# The attributes of what they follow in kramdown, `{: .note }`, and in MkDocs: `[Try it](try.md){ .button }`.
+_ATTRIBUTES = r"(?:\{:|(?<=[)\]*_])\{)[ \t]*(?:[#.]\w|[\w-]{1,40}=|toc\b)[^{}\n]{0,200}\}"
 _TAG = re.compile(
-    rf"</?(?:{_NAMES})(?:\s[^<>]{{0,500}})?/?>|<!--.{{0,2000}}?-->|{_TEMPLATE_TAG}", re.IGNORECASE | re.DOTALL
+    rf"</?(?:{_NAMES})(?:\s[^<>]{{0,500}})?/?>|<!--.{{0,2000}}?-->|{_TEMPLATE_TAG}|{_ATTRIBUTES}",
+    re.IGNORECASE | re.DOTALL,
 )
-_BEGINNINGS = ("<", "{{<", "{%", "{{%")
+_BEGINNINGS = ("<", "{{<", "{%", "{{%", "{:")
+# At the end of a heading also in Pandoc: "Title {#anchor .class}".
+_HEADING_ATTRIBUTES = re.compile(r"(?<!\\)\{:?[ \t]*[#.][^{}\n]{0,200}\}[ \t]*$")
+# A tag that shows a name, such as `{% channel "help" %}`. Others name files, or what they show is not known.
+_NAMING_TAG = re.compile(
+    r"\{%-?\s*(?!include|import|extends|render|layout|block|image|img|figure|asset|highlight|link|url)\w+\s+"
+    r"\"(?P<name>\w[\w -]{0,80})\"\s*-?%\}"
+)
 _CODE_TAG = re.compile(r"</?code>", re.IGNORECASE)
 # What is written as code shows tags as text.
 _INLINE_CODE = re.compile(r"(`[^`\n]+`)")
@@ -62,11 +72,21 @@ def code_of(text: str) -> str:
 
 def remove_tags(text: str) -> str:
     """Return the text without tags and with characters instead of entities. Inline code stays as it is."""
-    if not any(mark in text for mark in ("<", "{%", "&")):
+    if not any(mark in text for mark in ("<", "{", "&")):
         return text
     parts = _INLINE_CODE.split(text)
-    parts[::2] = [_unescape(_TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part)))) for part in parts[::2]]
+    parts[::2] = [_unescape(_TAG.sub(_shown, _CODE_TAG.sub("`", _PERMALINK.sub("", part)))) for part in parts[::2]]
     return "".join(parts).strip()
+
+
+def remove_heading_attributes(title: str) -> str:
+    """Return a heading without the attributes at its end, which nobody reads: `Title {#anchor}`."""
+    return _HEADING_ATTRIBUTES.sub("", title)
+
+
+def _shown(tag: re.Match[str]) -> str:
+    naming = _NAMING_TAG.fullmatch(tag[0])
+    return naming["name"] if naming else ""
 
 
 def _unescape(text: str) -> str:

@@ -29,6 +29,10 @@ _MARKUP = re.compile(
     r"|\.\. \|[^|]{1,100}\| replace::.*|__ \S+|\.\. _[^:]{1,200}:.*|\.\.|::"
     r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class|start-after|end-before|nosearch|orphan):.*"
 )
+# A note of reStructuredText that begins on the line of its mark: `.. warning:: It is hot.`
+_NOTE_MARK = re.compile(
+    r"\.\. (?:attention|caution|danger|error|hint|important|note|seealso|tip|warning|admonition)::[ \t]+(?=\S)"
+)
 
 # Front matter: lines such as `title: Backups` between two lines `---` (YAML) or `+++` (TOML) at the start of a text.
 _FRONT_MATTER_BORDERS = ("---", "+++")
@@ -118,7 +122,7 @@ def find_terms(lines: Sequence[str]) -> frozenset[int]:
 def _are_terms(lines: Sequence[str], group: Sequence[int]) -> bool:
     """Return whether the lines of a group are terms; several terms are options with one explanation."""
     texts = [lines[number].strip() for number in group]
-    is_group = len(texts) == 1 or all(text[0] in _OPTION_MARKS for text in texts)
+    is_group = (len(texts) == 1 and not _NOTE_MARK.match(texts[0])) or all(text[0] in _OPTION_MARKS for text in texts)
     if group[0] == 0 and not (_is_lone_term(lines[0], lines[1]) or is_capital_heading(texts[0])):
         return False  # the indentation of a passage's first line is unknown
     return is_group and all(len(text) <= _MAX_TERM_CHARACTERS and not text.endswith(_NO_TERM_ENDINGS) for text in texts)
@@ -155,6 +159,28 @@ def find_literal_lines(lines: Sequence[str]) -> frozenset[int]:
             if lines[index].strip() and not (is_directive and re.match(r"\s*:[a-z-]+:", lines[index]))
         )
     return frozenset(literal)
+
+
+def find_comments(lines: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines of reStructuredText's comments: `..` alone, and what is indented below it."""
+    comments: set[int] = set()
+    indentation: int | None = None  # of the comment's mark
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        if indentation is not None and _indentation(line) <= indentation:
+            indentation = None
+        if indentation is None and line.strip() == "..":
+            indentation = _indentation(line)
+        if indentation is not None:
+            comments.add(number)
+    return frozenset(comments)
+
+
+def note_mark_length(line: str) -> int:
+    """Return the length of the mark that a note of reStructuredText begins with; 0 if there is no text behind it."""
+    match = _NOTE_MARK.match(line)
+    return match.end() if match else 0
 
 
 def is_markup(line: str) -> bool:

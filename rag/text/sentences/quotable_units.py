@@ -133,6 +133,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     offset = 0
     for line in text.splitlines(keepends=True):
         start = offset + len(line) - len(line.lstrip())
+        start += plain_structure.note_mark_length(line.strip())
         spans.append((start, max(start, offset + len(line.rstrip()))))
         offset += len(line)
     stripped_lines = [text[start:end] for start, end in spans]
@@ -142,7 +143,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     is_fenced = _starts_in_code(stripped_lines)
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
-    front_matter = plain_structure.front_matter_lines(whole_lines)
+    front_matter, comments = plain_structure.front_matter_lines(whole_lines), plain_structure.find_comments(whole_lines)
     aligned_rows, faq_questions = find_aligned_rows(whole_lines), find_question_lines(whole_lines)
     subject_lines = {header.subject_line for header in find_mail_headers(whole_lines)}
     classified: list[_Line | None] = []
@@ -154,7 +155,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
             is_command = False
             continue
         is_command = is_command or bool(_COMMAND.match(line))
-        if number < front_matter:
+        if number < front_matter or (number in comments and not is_fenced):
             kind = UnitKind.RULE
         elif _FENCE.match(line):
             is_fenced, is_command = not is_fenced, False
@@ -262,6 +263,8 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
         is_label = LABEL.match(text, line.start, line.end) or text[line.end - 1] in _LINE_ENDINGS
         return not is_label and _is_full(text, line, following, max_width)
     if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
+        return True
+    if text.rfind("[", line.start, line.end) > text.rfind("]", line.start, line.end):  # within the text of a link
         return True
     return _is_full(text, line, following, max_width)
 

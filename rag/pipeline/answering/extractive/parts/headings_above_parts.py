@@ -108,11 +108,12 @@ class PassageLayout:
         return range(self._first[block], self._last[block] + 1)
 
     def visible_text(self, index: int) -> str:
-        """Return the text of a part without tags of HTML, and without labels such as `Q:` and `Subject:`."""
-        text = html_tags.remove_tags(self.text(index))
+        """Return the text of a part without tags and attributes, and without labels such as `Q:` and `Subject:`."""
+        is_heading, text = self.parts[index].kind is UnitKind.HEADING, self.text(index)
+        text = html_tags.remove_tags(html_tags.remove_heading_attributes(text) if is_heading else text)
         if self.is_labelled_question(index):
             return without_question_label(text)
-        return (subject_of(text) if self.parts[index].kind is UnitKind.HEADING else "") or text
+        return (subject_of(text) if is_heading else "") or text
 
     def visible_span(self, index: int) -> tuple[int, int]:
         """Return start and end of the first characters of a part that are not tags, as offsets in the document."""
