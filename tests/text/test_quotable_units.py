@@ -183,11 +183,17 @@ def test_attributes_are_found_in_linear_time(part: str) -> None:
 
 
 def test_the_text_of_a_link_may_go_on_below() -> None:
-    text = (
-        "1. Get the timer from our [Tea\n   Shop](https://tea.example).\n2. Start it."
-    )
+    text = "1. Get the timer from our [Tea\n   Shop](https://tea.example).\n2. Start it."
     units = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
     assert units[:2] == ["1. Get the timer from our [Tea Shop](https://tea.example).", "2. Start it."]
+    text = "- You may use your card to get a\n  [new timer](https://tea.example).\n\nLinks to the shop\n[A](a)\n[B](b)"
+    units = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
+    assert units == [
+        "- You may use your card to get a [new timer](https://tea.example).",
+        "Links to the shop",
+        "[A](a)",
+        "[B](b)",
+    ]
 
 
 def test_blank_lines_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,13 @@ _RELATIVE_LINK = re.compile(
     r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s{0,9}(?!https?://)"
     rf"(?:[^()\"\s]|\([^()\"\s]{{0,300}}\)){{0,300}}(?:{TITLE})?\)"
 )
+# Where a link leads, behind its text, or an address in the text.
+_ADDRESS = re.compile(rf"(?<=\])\((?:[^()\s]|\([^()\s]{{0,300}}\)){{0,500}}(?:{TITLE})?\)|https?://[^\s<>)\]]+")
+
+
+def without_addresses(text: str) -> str:
+    """Return a text with links as their texts in brackets, and without addresses."""
+    return _ADDRESS.sub("", text)
 
 
 def without_relative_links(text: str) -> str:

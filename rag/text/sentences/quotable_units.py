@@ -266,6 +266,9 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
         return True
     if text.rfind("[", line.start, line.end) > text.rfind("]", line.start, line.end):  # within the text of a link
         return True
+    # A link or code did not fit into the line, however short its first word is.
+    if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start] in "[`" and text[line.end - 1].isalpha():
+        return True
     return _is_full(text, line, following, max_width)
 
 

@@ -5,9 +5,11 @@ Questions are in English, German, French, Spanish, Italian, Portuguese or Dutch;
 
 import functools
 import re
+from collections.abc import Sequence
 
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.languages import snowball_algorithm
+from rag.text.markup import links
 from rag.text.quantities.amounts import find_amounts, find_unit
 from rag.text.quantities.number_words import NUMBERS_BY_LANGUAGE
 from rag.text.quantities.years import YEAR
@@ -129,6 +131,7 @@ _COUNT_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+_WORD = re.compile(r"\w+(?:[.,:]\d+)*")  # "37signals" is a name
 # "250 of our loyal customers" says how many there are, "each customer names contact persons: two" does not.
 _MAX_WORDS_BEHIND, _MAX_WORDS_BEFORE = 4, 3
 _ONE_OR_NONE = re.compile(
@@ -148,6 +151,8 @@ _DATE_OR_VERSION = re.compile(
     re.IGNORECASE,
 )
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
+# Their answers may be where a link leads: `[Call us](tel:0123)`.
+_CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 
 
 @functools.lru_cache(maxsize=64)  # each question is examined about five times
@@ -178,9 +183,12 @@ def has_amount(text: str) -> bool:
 def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
     """Return whether a text contains an answer of this type. The number before a list item is none.
 
-    Neither are dates and versions if a number of things is asked for.
+    Neither are dates and versions if a number of things is asked for, nor what is in the address of a link, unless
+    that is asked for.
     """
     text = _ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
+    if answer_type not in _CONTACTS:
+        text = links.without_addresses(text)
     if answer_type is AnswerType.NUMBER:
         text = _DATE_OR_VERSION.sub(" ", text)
     return bool(_ANSWER_PATTERNS[answer_type].search(text)) or other_scripts.has_answer(text, answer_type)
@@ -190,6 +198,29 @@ def counted_words(question: str) -> list[str]:
     """Return the words behind "how many", in lower case and without function words; nothing if that is not asked."""
     match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
     return [word for word in match["nouns"].lower().split() if word not in ALL_FUNCTION_WORDS] if match else []
+
+
+def counts_together(text: str, counted: Sequence[str], lang: str) -> bool:
+    """Return whether a number has several words right behind it, in any order.
+
+    "20 days of vacation" counts what "How many vacation days …?" asks for, "27 days at any time" something else.
+
+    Args:
+        text: The text.
+        counted: The words (`counted_words`).
+        lang: The language of the text, as documents declare it.
+    """
+    stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
+    words = _WORD.findall(links.without_addresses(text[:_MAX_ANSWER_CHARACTERS]).lower())
+    if len(stems) < 2:
+        return False
+
+    def counts(place: int) -> bool:
+        is_name = words[place][0].isdigit() is not words[place][-1].isdigit()
+        behind = {stem(word, lang) for word in words[place + 1 : place + 1 + _MAX_WORDS_BEHIND]}
+        return bool(is_number(words[place])) and not is_name and stems <= behind
+
+    return any(map(counts, range(len(words))))
 
 
 def has_count(text: str, question: str, lang: str) -> bool:
@@ -204,7 +235,7 @@ def has_count(text: str, question: str, lang: str) -> bool:
         lang: The language of both, as documents declare it.
     """
     counted = counted_words(question)
-    text = _CLAUSE_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
+    text = links.without_addresses(_CLAUSE_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS]))
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True

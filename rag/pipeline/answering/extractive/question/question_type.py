@@ -14,7 +14,7 @@ from rag.text.words import as_phrase, content_words, split_words
 
 from . import other_scripts
 from .answer_patterns import AnswerType
-from .answer_types import asks_for_amount, expected_answer_type
+from .answer_types import asks_for_amount, counted_words, expected_answer_type
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(
@@ -180,6 +180,7 @@ class AnalysedQuestion:
         numbers: Its numbers in digits, as they are.
         amounts: Its numbers with a unit.
         asks_for_amount: Whether it asks for an amount of something, and has no answer type.
+        counted: The words for what it asks to count.
         cited_sections: The numbers of the sections that it names.
     """
 
@@ -199,6 +200,7 @@ class AnalysedQuestion:
     numbers: frozenset[str] = frozenset()
     amounts: tuple[Amount, ...] = ()
     asks_for_amount: bool = False
+    counted: tuple[str, ...] = ()
     cited_sections: frozenset[str] = frozenset()
 
     def needs_more_than(self, text: str) -> bool:
@@ -258,5 +260,6 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         numbers=find_digits(question[:_MAX_CHARACTERS]),
         amounts=tuple(find_amounts(question)),
         asks_for_amount=asks_for_amount(question),
+        counted=tuple(counted_words(question)),
         cited_sections=find_cited_sections(question),
     )

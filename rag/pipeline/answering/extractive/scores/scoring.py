@@ -10,7 +10,7 @@ from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructur
 from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_points
 from rag.pipeline.answering.extractive.parts.split_into_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
-from rag.pipeline.answering.extractive.question.answer_types import has_amount, has_answer_of_type
+from rag.pipeline.answering.extractive.question.answer_types import counts_together, has_amount, has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.sentences.quotable_units import UnitKind
@@ -32,6 +32,8 @@ _EXPECTED_BONUS = 1.2
 # The same for a number: a part without one says something else about what is counted.
 _NUMBER_BONUS = 6.0
 _NUMBER_TYPES = frozenset({AnswerType.NUMBER, AnswerType.VERSION})
+# Bonus for a number with all words for what the question counts behind it, in standard deviations.
+_COUNT_BONUS = 1.5
 # Bonus for a number if the question asks for the amount of something.
 _AMOUNT_BONUS = 2.0
 # Bonus if it is a short row or item, such as "tank | 1.2 litres": it has hardly anything else.
@@ -233,6 +235,8 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         )
         expected_bonus = _NUMBER_BONUS if question.answer_type in _NUMBER_TYPES else _EXPECTED_BONUS
         bonus += expected_bonus + (_ENTRY_BONUS if is_entry else 0.0)
+    if counts_together(text, question.counted, structure.passage.lang):
+        bonus += _COUNT_BONUS
     if question.asks_for_amount and has_amount(text):
         bonus += _AMOUNT_BONUS
     if not question.accepts(text):

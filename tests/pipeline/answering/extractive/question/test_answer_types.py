@@ -5,11 +5,14 @@ import pytest
 from rag.pipeline.answering.extractive.question.answer_patterns import AnswerType
 from rag.pipeline.answering.extractive.question.answer_types import (
     asks_for_amount,
+    counted_words,
+    counts_together,
     expected_answer_type,
     has_amount,
     has_answer_of_type,
     has_count,
 )
+from rag.text.markup.links import without_addresses
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -75,6 +78,9 @@ from tests.support.checks.growth import takes_linear_time
         ("How many guests may come?", AnswerType.NUMBER, "Groups of 12 may come.", "Guests come on 12 May 2024."),
         ("How many guests may come?", AnswerType.NUMBER, "About 30 march in.", "Guests come on 3 March."),
         ("How many keys may I have?", AnswerType.NUMBER, "Keys are unlimited.", "Keys are limited."),
+        ("How many keys are there?", AnswerType.NUMBER, "See [3 keys](a).", "See [keys](https://a.example/2_(3).pdf)."),
+        ("How many keys are there?", AnswerType.NUMBER, "12 keys.", "They are on https://keys.example/12."),
+        ("What is the fax number of the vet?", AnswerType.PHONE_NUMBER, "[Fax](tel:+4930123456)", "[Fax](fax.md)"),
         ("Wie viele Gäste dürfen kommen?", AnswerType.NUMBER, "Beliebig viele.", "Viele Gäste kommen."),
         (
             "Which version of Kettle is needed?",
@@ -225,6 +231,27 @@ def test_a_word_of_one_language_is_no_answer_in_another(text: str, kind: AnswerT
 )
 def test_a_count_is_near_what_is_counted(question: str, text: str, lang: str, expected: bool) -> None:
     assert has_count(text, question, lang) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lang", "expected"),
+    [
+        ("How many vacation days do I get?", "All have 20 days of vacation.", "en", True),
+        ("How many vacation days do I get?", "Twenty-five vacation days are usual.", "en", True),
+        ("How many vacation days do I get?", "Vacation rolls over, up to a bank of 27 days at any time.", "en", False),
+        ("How many vacation days do I get?", "If you leave 37signals with vacation days", "en", False),
+        ("Wie viele freie Tage habe ich?", "Es gibt 3 freie Tage.", "de", True),
+        ("How many days are there?", "There are 20 days.", "en", False),
+        ("How are vacation days taken?", "All have 20 vacation days.", "en", False),
+    ],
+)
+def test_a_number_may_count_all_words_of_a_question(question: str, text: str, lang: str, expected: bool) -> None:
+    assert counts_together(text, counted_words(question), lang) is expected
+
+
+@pytest.mark.parametrize("part", ["](a", '](a"', "https://", "](("])
+def test_addresses_are_left_out_in_linear_time(part: str) -> None:
+    assert takes_linear_time(without_addresses, lambda size, _: (part * size)[:size], 10_000)
 
 
 @pytest.mark.parametrize(
