@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no, says_yes_or_no
+from rag.pipeline.answering.extractive.question.question_type import is_procedure, is_yes_or_no, says_yes_or_no
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import share_in_quotes
@@ -22,6 +22,9 @@ _MIN_LOGIT = -0.75
 _MIN_MULTILINGUAL_LOGIT = -0.5
 # The same of both if the quotes lack something that most answers to such a question have.
 _MIN_LOGIT_WITHOUT_FACT = 0
+# The same if the question asks how something is done, below a heading as similar as this, and if its words are there as
+# probably as this: steps, options and commands have low logits. Such near misses have other headings or fewer words.
+_MIN_LOGIT_OF_PROCEDURE, _MIN_HEADING_SIMILARITY, _MIN_PROBABILITY_OF_PROCEDURE = -2.5, 0.4, 0.5
 # From this probability of the grounding on, passages have the question's words: hardly any of them is a near miss.
 _MAX_DOUBTFUL = 0.9
 
@@ -73,7 +76,16 @@ def judge_quotes(query: str, generation: PreparedGeneration, probability: float)
     minimum = _MIN_LOGIT if is_all_english else _MIN_MULTILINGUAL_LOGIT
     if may_lack_fact:
         minimum = _MIN_LOGIT_WITHOUT_FACT
+    elif is_all_english and _is_described(query, passage, probability):
+        minimum = _MIN_LOGIT_OF_PROCEDURE
     return Judgement(logit >= minimum, PROBABILITY_OF_LOGIT(logit) if is_all_english else None)
+
+
+def _is_described(query: str, passage: Passage, probability: float) -> bool:
+    """Return whether a question asks how something is done, and the heading of a passage says the same."""
+    similarity = passage.heading_similarity or 0.0
+    is_same = similarity >= _MIN_HEADING_SIMILARITY and probability >= _MIN_PROBABILITY_OF_PROCEDURE
+    return is_same and is_procedure(query)
 
 
 def _may_lack_fact(query: str, text: str, passage: Passage) -> bool:

@@ -150,6 +150,24 @@ class Refusing:
 
 
 @pytest.mark.parametrize(
+    ("question", "similarity", "probability", "is_shown"),
+    [
+        ("How do I leave files out?", 0.45, 0.6, True),
+        ("How do I leave files out?", 0.35, 0.6, False),
+        ("How do I leave files out?", None, 0.6, False),
+        ("How do I leave files out?", 0.45, 0.45, False),
+        ("Which files are left out?", 0.45, 0.6, False),
+    ],
+)
+def test_steps_below_the_heading_that_is_asked_for_need_a_lower_logit(
+    question: str, similarity: float | None, probability: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AnswerCheck, "logit", lambda *_: -1.5)
+    options = "- `--exclude` for files, one or more times\n- `--exclude-file` for files that a list names"
+    assert is_answer(question, options, probability, heading_similarity=similarity) is is_shown
+
+
+@pytest.mark.parametrize(
     ("question", "text", "lang"),
     [
         ("Does the canoe have a colour?", "Yes. The canoe is red.", "en"),  # it answers
