@@ -111,3 +111,15 @@ def test_comments_are_no_text() -> None:
     text = "..\n  Underline chapters.\n\n  And sections.\n\nTea is hot.\n\n```\n..\n  code\n```"
     kinds = [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text) if unit.kind is not UnitKind.RULE]
     assert kinds == [(UnitKind.SENTENCE, "Tea is hot."), (UnitKind.CODE, ".."), (UnitKind.CODE, "code")]
+
+
+def test_definitions_explain_the_line_above() -> None:
+    assert [unit.start for unit in split_units(": It boils.")] == [2]
+    text = "A text.\n\nkettle\n:   It boils water.\n\n#### `POT`\n\n: It holds tea."
+    units = [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text)]
+    assert units[1:] == [
+        (UnitKind.TERM, "kettle"),
+        (UnitKind.SENTENCE, "It boils water."),
+        (UnitKind.HEADING, "#### `POT`"),
+        (UnitKind.SENTENCE, "It holds tea."),
+    ]

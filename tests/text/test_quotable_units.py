@@ -129,6 +129,18 @@ def test_a_part_of_a_text_may_begin_within_a_code_block() -> None:
     assert kinds == [UnitKind.SENTENCE, UnitKind.RULE, UnitKind.CODE, UnitKind.RULE, UnitKind.SENTENCE]
 
 
+def test_notes_of_myst_are_text() -> None:
+    text = "````{tab} Linux\nTea is hot.\n```console\nkettle on now\n```\n````\n\n```{note}\nWait.\n```\n\n"
+    text += "```{r}\nx + 1\n```"
+    units = [(unit.kind, text[unit.start : unit.end]) for unit in split_units(text) if unit.kind is not UnitKind.RULE]
+    assert units == [
+        (UnitKind.SENTENCE, "Tea is hot."),
+        (UnitKind.CODE, "kettle on now"),
+        (UnitKind.SENTENCE, "Wait."),
+        (UnitKind.CODE, "x + 1"),
+    ]
+
+
 def test_headings_of_wikis_are_headings() -> None:
     assert [unit.kind for unit in split_units("== Tea ==\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("= = Green tea = =\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]

@@ -34,6 +34,9 @@ _NOTE_MARK = re.compile(
     r"\.\. (?:attention|caution|danger|error|hint|important|note|seealso|tip|warning|admonition)::[ \t]+(?=\S)"
 )
 
+# What explains a term in Markdown's lists of definitions, `: The water boils.`, on the line below it.
+_DEFINITION_MARK = re.compile(r":[ \t]{1,4}(?=\S|\Z)")
+
 # Front matter: lines such as `title: Backups` between two lines `---` (YAML) or `+++` (TOML) at the start of a text.
 _FRONT_MATTER_BORDERS = ("---", "+++")
 _MAX_FRONT_MATTER_LINES = 100
@@ -113,7 +116,9 @@ def find_terms(lines: Sequence[str]) -> frozenset[int]:
         elif group and is_explanation and _indentation(line) == _indentation(lines[group[0]]):
             is_explanation, group = False, [number]
         elif not is_explanation:
-            if len(group) == 1 and _is_lone_term(lines[group[0]], line):
+            is_above = len(group) == 1
+            is_defined = is_above and bool(_DEFINITION_MARK.match(line)) and _are_terms(lines, group)
+            if is_defined or (is_above and _is_lone_term(lines[group[0]], line)):
                 terms.add(group[0])
             group.append(number)
     return frozenset(terms)
@@ -177,10 +182,15 @@ def find_comments(lines: Sequence[str]) -> frozenset[int]:
     return frozenset(comments)
 
 
-def note_mark_length(line: str) -> int:
-    """Return the length of the mark that a note of reStructuredText begins with; 0 if there is no text behind it."""
-    match = _NOTE_MARK.match(line)
+def mark_length(line: str) -> int:
+    """Return the length of the mark that a note of reStructuredText or a definition begins with; 0 without text."""
+    match = _NOTE_MARK.match(line) or _DEFINITION_MARK.match(line)
     return match.end() if match else 0
+
+
+def is_definition_mark(text: str) -> bool:
+    """Return whether a text, what is before another one on its line, is the mark of a definition."""
+    return bool(_DEFINITION_MARK.fullmatch(text.lstrip()))
 
 
 def is_markup(line: str) -> bool:

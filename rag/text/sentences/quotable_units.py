@@ -10,6 +10,7 @@ from rag.text.markup.aligned_columns import find_aligned_rows
 from rag.text.markup.titles.faq_questions import find_question_lines
 from rag.text.markup.titles.mail_headers import find_mail_headers
 
+from .fences import find_fences
 from .split_sentences import quotable_sentence_spans
 from .unspaced_scripts import UNSPACED_RUN
 
@@ -64,8 +65,6 @@ class _Line:
 LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}(?: \([^()\n]{1,40}\))?(?::\s+|：\s*)\S")
 # "3.1 The tenant pays the rent.": a clause of a contract, on its own like a paragraph.
 _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
-# More than three tildes are the line below a heading of reStructuredText.
-_FENCE = re.compile(r"```|~~~(?!~)")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+|([\^\"'.#])\1{2,}")
 # The first line of a note in Markdown for MkDocs, for GitHub and for Docusaurus: `!!! note "Title"`, `> [!NOTE]`,
 # `:::note Title`; the title of a tab in MkDocs: `=== "Linux"`; and a directive of reStructuredText: `.. note::`.
@@ -133,14 +132,15 @@ def _classify_lines(text: str) -> list[_Line | None]:
     offset = 0
     for line in text.splitlines(keepends=True):
         start = offset + len(line) - len(line.lstrip())
-        start += plain_structure.note_mark_length(line.strip())
+        start += plain_structure.mark_length(line.strip())
         spans.append((start, max(start, offset + len(line.rstrip()))))
         offset += len(line)
     stripped_lines = [text[start:end] for start, end in spans]
     looks_like_code = [_looks_like_code(line) for line in stripped_lines]
-    has_marks = any(_FENCE.match(line) for line in stripped_lines)  # then these say what is code
-    is_code = not has_marks and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
-    is_fenced = _starts_in_code(stripped_lines)
+    fences = find_fences(stripped_lines)
+    # Fences say what is code.
+    is_code = not fences.code and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
+    is_fenced = fences.starts_in_code
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter, comments = plain_structure.front_matter_lines(whole_lines), plain_structure.find_comments(whole_lines)
@@ -157,8 +157,10 @@ def _classify_lines(text: str) -> list[_Line | None]:
         is_command = is_command or bool(_COMMAND.match(line))
         if number < front_matter or (number in comments and not is_fenced):
             kind = UnitKind.RULE
-        elif _FENCE.match(line):
+        elif number in fences.code:
             is_fenced, is_command = not is_fenced, False
+            kind = UnitKind.RULE
+        elif number in fences.text:
             kind = UnitKind.RULE
         elif is_fenced or is_command or number in literal_lines or (is_code_line and is_code):
             kind = UnitKind.CODE
@@ -182,27 +184,6 @@ def _classify_lines(text: str) -> list[_Line | None]:
 def _looks_like_code(line: str) -> bool:
     """Return whether a line looks like one of source code. Items of a list often end with a semicolon, too."""
     return bool(_CODE.match(line) or (_CODE_END.search(line[-200:]) and not _ITEM.match(line)))
-
-
-def _starts_in_code(lines: list[str]) -> bool:
-    """Return whether a part of a text begins within a code block: whether its first fence rather ends a block."""
-    fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
-    evidence = [_opening_evidence(lines, number) for number in fences]
-    return sum(evidence[1::2]) > sum(evidence[::2])
-
-
-def _opening_evidence(lines: list[str], number: int) -> int:
-    """Return a positive number if a fence looks like the start of a code block, a negative one if like its end."""
-    if lines[number] not in ("```", "~~~"):  # only a start names a language
-        return 3
-    # An empty line stands before a start and after an end; code is directly at the fence.
-    before, after = lines[max(0, number - 1) : number], lines[number + 1 : number + 2]
-    evidence = 0
-    if after:
-        evidence += 1 if after[0] else -1
-    if before:
-        evidence += -1 if before[0] else 1
-    return evidence
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:

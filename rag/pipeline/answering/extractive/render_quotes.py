@@ -29,6 +29,7 @@ _WIDE_MARKS = tuple("。！？；：，、」』）】")
 _WIDE = "[\u3001-\u30ff\u3400-\u9fff\uff01-\uff60]"
 _WRAPPED = re.compile(rf"(?<={_WIDE})[ \t]*\n\s*(?={_WIDE})")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
+_EMPHASIZED = re.compile(r"([*_])(?=\S)([^*_]+)(?<=\S)\1")
 
 
 def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
@@ -63,7 +64,9 @@ def _space_behind(text: str) -> str:
 
 def plain_heading(heading: str) -> str:
     """Return a heading as it is written in a document, without the marks that make it one."""
-    return _HEADING_MARKS.sub("", heading.strip())
+    plain = _HEADING_MARKS.sub("", heading.strip())
+    emphasized = _EMPHASIZED.fullmatch(plain)
+    return emphasized[2] if emphasized else plain
 
 
 def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: bool) -> list[str]:
@@ -82,7 +85,7 @@ def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: boo
         is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
         term = structure.term_of(index) if index == run[0] else structure.term_above(index)
         if term is not None and part.kind is UnitKind.SENTENCE:
-            lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
+            lines.append(f"{_plain(structure, plain_heading(structure.visible_text(term)))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
             # The text of a link may be on several lines.
             lines[-1] = _without_links_and_pictures(f"{lines[-1]}{_space_behind(lines[-1])}{rendered}")

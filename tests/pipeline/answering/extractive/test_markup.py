@@ -260,3 +260,16 @@ def test_entities_of_controls_are_left_out_and_begin_no_line(entity: str, shown:
     rings = answer("When does the bell ring?", passage(f"The bell ({entity}) rings at noon."))
     assert rings == f"The bell ({shown}) rings at noon. [1]"
     assert parse_markdown(f"# The {entity} bell\n").headings[0].title == f"The {shown} bell"
+
+
+def test_a_definition_is_shown_with_what_it_defines() -> None:
+    page = passage(
+        "## Settings\n\n#### [`POT_SIZE=<n>`](#POT_SIZE) {#POT_SIZE}\n\n: How many cups of tea the pot holds."
+    )
+    shown = answer("How many cups of tea does the pot hold?", page)
+    assert shown.startswith("`POT_SIZE=<n>`: How many cups of tea the pot holds.")
+
+
+def test_short_forms_are_defined_by_what_they_are_short_for() -> None:
+    text = "Write its CTN on each pot.\n\nThe _cup and tea number_ (short: CTN) counts pots.\n\nSay the CTN."
+    assert answer("What is a CTN?", passage(text)).startswith("The _cup and tea number_ (short: CTN) counts pots.")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.text.markup import html_tags, references
+from rag.text.markup.plain_structure import is_definition_mark
 from rag.text.markup.titles.faq_questions import (
     MAX_QUESTION_LINES,
     QUESTION_ENDINGS,
@@ -173,9 +174,19 @@ class PassageLayout:
         return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
 
     def term_of(self, index: int) -> int | None:
-        """Return the index of the term that a part helps to explain; None if the heading above it is not a term."""
-        above = self.heading_index(index)
-        return above if above is not None and self.parts[above].kind is UnitKind.TERM else None
+        """Return the index of the term that a part helps to explain; None if the heading above it is not a term.
+
+        In a list of definitions, a heading may be one: its explanation begins with a colon.
+        """
+        above, part = self.heading_index(index), self.parts[index]
+        if above is None or (self.parts[above].kind is not UnitKind.TERM and not self._is_definition(part)):
+            return None
+        return above
+
+    def _is_definition(self, part: Part) -> bool:
+        text = self.passage.text
+        before = text[text.rfind("\n", 0, part.start) + 1 : part.start]
+        return is_definition_mark(before)
 
     def is_title(self, index: int) -> bool:
         """Return whether a heading is the title of a document: of the first level, or its first words."""

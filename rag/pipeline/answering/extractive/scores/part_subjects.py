@@ -1,5 +1,6 @@
 """What a part of a passage is about: the term that it begins with, the first cell of a table's row, or a code."""
 
+import re
 from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
@@ -14,6 +15,8 @@ from .answer_candidates import QuoteCandidate
 # The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_SUBJECT_CHARACTERS, _MAX_ROW_CHARACTERS = 120, 1_000
+# "The archive serial number (ASN)", "(short: ASN)": the term may follow what it is short for.
+_IN_BRACKETS = re.compile(r"\(([^()]{1,40})\)")
 # A code that more parts have does not tell them apart.
 _MAX_SHARE_WITH_CODE = 0.25
 # A question that names one cell of a row may mean any row that has it: it has to name another one, or its column.
@@ -21,7 +24,10 @@ _MIN_ROW_MATCH = 3
 
 
 def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
-    """Return whether a part begins with a term, after an article at most, or a row with a cell of the term's words."""
+    """Return whether a part begins with a term, after an article at most, or a row with a cell of the term's words.
+
+    The term may also be the short form in brackets of what the part begins with.
+    """
     structure = structures[candidate.passage_number - 1]
     lang = structure.passage.lang
     sought = [stem(word, lang) for word in split_words(term, lang)]
@@ -29,8 +35,13 @@ def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCan
         cell = split_cells(structure.text(candidate.index)[:_MAX_SUBJECT_CHARACTERS])[0]
         cell_stems = {stem(word, lang) for word in split_words(cell, lang)}
         return bool(cell_stems) and cell_stems <= set(sought)
-    words = split_words(structure.text(candidate.index)[:_MAX_SUBJECT_CHARACTERS], lang)
-    first_stems = [stem(word, lang) for word in words]
+    beginning = structure.text(candidate.index)[:_MAX_SUBJECT_CHARACTERS]
+    first_stems = [stem(word, lang) for word in split_words(beginning, lang)]
+    if sought and any(
+        [stem(word, lang) for word in split_words(short, lang)][-len(sought) :] == sought
+        for short in _IN_BRACKETS.findall(beginning)
+    ):
+        return True
     return any(first_stems[skip : skip + len(sought)] == sought for skip in range(_MAX_WORDS_BEFORE_TERM + 1)) and bool(
         sought
     )
