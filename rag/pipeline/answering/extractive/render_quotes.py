@@ -16,6 +16,8 @@ from .parts.needed_parts import PassageStructure
 from .parts.tables import split_cells
 from .quotes import Quote
 
+# What is read below its heading if no line introduces it.
+_LABELLED = frozenset({UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE})
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]
 
@@ -92,7 +94,7 @@ def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: boo
         else:
             lines.append(rendered)
         previous_block = part.block
-    if structure.parts[run[0]].kind in (UnitKind.ITEM, UnitKind.ROW) and not _is_clear(structure, run[0]):
+    if structure.parts[run[0]].kind in _LABELLED and not _is_clear(structure, run[0]):
         lines = [label for label in (_label(structure, run[0]),) if label] + lines
     if is_cut:
         lines.append("- …")
@@ -100,9 +102,11 @@ def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: boo
 
 
 def _is_clear(structure: PassageStructure, index: int) -> bool:
-    """Return whether an item or row can be read without its heading: after its lead-in, or as a sentence."""
+    """Return whether a part can be read without its heading: after its lead-in, or as a sentence."""
     if structure.lead_in(index) is not None:
         return True
+    if structure.parts[index].kind is UnitKind.CODE:
+        return False
     if structure.parts[index].kind is UnitKind.ROW:
         return bool(structure.header_cells(index))
     text = structure.text(index)

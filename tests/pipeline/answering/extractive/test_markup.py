@@ -273,3 +273,9 @@ def test_a_definition_is_shown_with_what_it_defines() -> None:
 def test_short_forms_are_defined_by_what_they_are_short_for() -> None:
     text = "Write its CTN on each pot.\n\nThe _cup and tea number_ (short: CTN) counts pots.\n\nSay the CTN."
     assert answer("What is a CTN?", passage(text)).startswith("The _cup and tea number_ (short: CTN) counts pots.")
+
+
+def test_a_command_without_an_introduction_is_shown_below_its_heading() -> None:
+    text = "# Tasks\n\n## Upgrade the kettle\n\n```\n$ kettle upgrade\n```\n\n## Sell the kettle\n\nAsk us."
+    shown = answer("How do I upgrade the kettle?", passage(text))
+    assert shown.startswith("Upgrade the kettle:\n```\n$ kettle upgrade\n```")
