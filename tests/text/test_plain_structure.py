@@ -113,6 +113,12 @@ def test_comments_are_no_text() -> None:
     assert kinds == [(UnitKind.SENTENCE, "Tea is hot."), (UnitKind.CODE, ".."), (UnitKind.CODE, "code")]
 
 
+def test_in_code_marks_of_definitions_and_notes_stay() -> None:
+    text = "Run:\n\n```\n: ${A:=1}\n```\n\nThen::\n\n   .. note:: Tea"
+    units = [text[unit.start : unit.end] for unit in split_units(text) if unit.kind is UnitKind.CODE]
+    assert units == [": ${A:=1}", ".. note:: Tea"]
+
+
 def test_definitions_explain_the_line_above() -> None:
     assert [unit.start for unit in split_units(": It boils.")] == [2]
     text = "A text.\n\nkettle\n:   It boils water.\n\n#### `POT`\n\n: It holds tea."

@@ -10,7 +10,7 @@ from rag.text.markup.aligned_columns import find_aligned_rows
 from rag.text.markup.titles.faq_questions import find_question_lines
 from rag.text.markup.titles.mail_headers import find_mail_headers
 
-from .fences import find_fences
+from .block_marks import find_block_marks
 from .split_sentences import quotable_sentence_spans
 from .unspaced_scripts import UNSPACED_RUN
 
@@ -132,15 +132,14 @@ def _classify_lines(text: str) -> list[_Line | None]:
     offset = 0
     for line in text.splitlines(keepends=True):
         start = offset + len(line) - len(line.lstrip())
-        start += plain_structure.mark_length(line.strip())
         spans.append((start, max(start, offset + len(line.rstrip()))))
         offset += len(line)
-    stripped_lines = [text[start:end] for start, end in spans]
+    stripped_lines = [text[start + plain_structure.mark_length(text[start:end]) : end] for start, end in spans]
     looks_like_code = [_looks_like_code(line) for line in stripped_lines]
-    fences = find_fences(stripped_lines)
-    # Fences say what is code.
-    is_code = not fences.code and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
-    is_fenced = fences.starts_in_code
+    marks = find_block_marks(stripped_lines)
+    # If there are marks, they say what is code.
+    is_code = not marks.code and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
+    is_fenced = marks.starts_in_code
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter, comments = plain_structure.front_matter_lines(whole_lines), plain_structure.find_comments(whole_lines)
@@ -157,10 +156,10 @@ def _classify_lines(text: str) -> list[_Line | None]:
         is_command = is_command or bool(_COMMAND.match(line))
         if number < front_matter or (number in comments and not is_fenced):
             kind = UnitKind.RULE
-        elif number in fences.code:
+        elif number in marks.code:
             is_fenced, is_command = not is_fenced, False
             kind = UnitKind.RULE
-        elif number in fences.text:
+        elif number in marks.text:
             kind = UnitKind.RULE
         elif is_fenced or is_command or number in literal_lines or (is_code_line and is_code):
             kind = UnitKind.CODE
@@ -177,7 +176,8 @@ def _classify_lines(text: str) -> list[_Line | None]:
             elif kind is UnitKind.SENTENCE and number in terms:
                 kind = UnitKind.HEADING if plain_structure.is_capital_heading(line) else UnitKind.TERM
         is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
-        classified.append(_Line(kind, start, end, is_clause))
+        # In code, what looks like the mark of a note or of a definition belongs to it.
+        classified.append(_Line(kind, start if kind is UnitKind.CODE else end - len(line), end, is_clause))
     return classified
 
 

@@ -211,9 +211,9 @@ def counts_together(text: str, counted: Sequence[str], lang: str) -> bool:
         lang: The language of the text, as documents declare it.
     """
     stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
-    words = _WORD.findall(links.without_addresses(text[:_MAX_ANSWER_CHARACTERS]).lower())
     if len(stems) < 2:
         return False
+    words = _WORD.findall(links.without_addresses(text[:_MAX_ANSWER_CHARACTERS]).lower())
 
     def counts(place: int) -> bool:
         is_name = words[place][0].isdigit() is not words[place][-1].isdigit()
