@@ -53,7 +53,25 @@ def test_a_heading_around_lists_or_other_headings_is_none(read: Read, body: str,
     assert _headings(read, body) == headings
 
 
-@pytest.mark.parametrize("part", ["a<br>", "<br>", "<b>a</b><br>", "<b>a</b><br>b<br><br>"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("<strong>40 euros a year</strong>Single", "40 euros a year Single"),
+        ("<strong>Half a fee</strong>for pupils", "Half a fee for pupils"),
+        ("<span>40 euros a year</span><small>For singles</small>", "40 euros a year For singles"),
+        ("<span>From theor</span>y to use", "From theory to use"),
+        ("<b>Half</b>way", "Halfway"),
+        ("<strong>40 euros</strong>, paid", "40 euros, paid"),
+        ("<strong>40 euros</strong> paid", "40 euros paid"),
+        ("<code><b>a b</b>c</code>", "a bc"),
+    ],
+)
+def test_words_of_boxes_that_stand_next_to_each_other_are_not_joined(read: Read, line: str, words: str) -> None:
+    text = read(f"<html><body><p>{TEXT}</p><div>{line}</div><p>{TEXT}</p></body></html>".encode(), "a.html").text
+    assert words in text.replace("`", "").splitlines()
+
+
+@pytest.mark.parametrize("part", ["a<br>", "<br>", "<b>a</b><br>", "<b>a b</b>c", "<b>a</b><br>b<br><br>"])
 def test_line_breaks_are_read_in_linear_time(part: str) -> None:
     def page(length: int, number: int) -> str:
         return f"<html><body><p>{number}{part * (length // len(part))}</p></body></html>"

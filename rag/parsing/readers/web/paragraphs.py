@@ -14,6 +14,23 @@ _BOLD = frozenset({"b", "strong"})
 _MAX_TITLE_CHARACTERS, _MAX_PARTS = 120, 4
 # A part of a block: a text, or an element.
 _Part: TypeAlias = str | etree._Element
+# What designs put next to each other without a space, as boxes of their own.
+_INLINE = ("strong", "b", "span", "small", "em", "i", "label", "time")
+
+
+def separate_words(page: lxml.html.HtmlElement) -> None:
+    """Add the spaces that are seen, but not written: "40 euros a year" in bold, and "Single" behind it.
+
+    Only behind several words: of one word, a part may be in bold. Small letters are often the rest of a word.
+    """
+    for element in page.iter(*_INLINE):
+        text, following = element.text or "", element.getnext()
+        if len(element) or not text[-1:].isalnum() or len(text.split(None, 1)) < 2:
+            continue
+        behind = element.tail or (following.text if following is not None and following.tag in _INLINE else "") or ""
+        is_word = behind[:1].isalnum() and (element.tag in _BOLD or not behind[0].islower())
+        if is_word and next(element.iterancestors("pre", "code"), None) is None:
+            element.tail = f" {element.tail or ''}"
 
 
 def divide_paragraphs(page: lxml.html.HtmlElement) -> None:

@@ -169,6 +169,7 @@ def _remove_boilerplate(page: lxml.html.HtmlElement, list_styles: Mapping[str, s
     for heading in (*page.xpath(_HEADINGS_AROUND_LISTS), *outer):
         heading.tag = "div"
     html_lists.write_numbers(page, list_styles)
+    paragraphs.separate_words(page)
     paragraphs.divide_paragraphs(page)
     questions.mark_questions(page)
     html_headings.mark_headings(page)
