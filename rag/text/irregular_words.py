@@ -1,4 +1,6 @@
-"""English words whose forms have no common stem: "lost" and "lose", "children" and "child", "backup" and "back up"."""
+"""Words whose forms have no common stem: "lost" and "lose", "backup" and "back up", "Austritt" and "austreten"."""
+
+import re
 
 # Each line is the basic form, then the others. Forms that are frequent words of their own are left out: "saw", "found",
 # "left", "ground".
@@ -107,6 +109,32 @@ _BASIC_FORMS = {form: basic for basic, *forms in map(str.split, _FORMS.strip().s
     for particle in particles
     for plural in ("", "s")
 }
+# German nouns of verbs that change their vowel, behind a prefix: "Austritt" belongs to "austreten".
+_GERMAN_NOUNS = {
+    "bruch": "brechen",
+    "fahrt": "fahren",
+    "flug": "fliegen",
+    "gabe": "geben",
+    "gang": "gehen",
+    "griff": "greifen",
+    "nahme": "nehmen",
+    "schluss": "schließen",
+    "schnitt": "schneiden",
+    "spruch": "sprechen",
+    "tritt": "treten",
+    "wurf": "werfen",
+    "zug": "ziehen",
+}
+_GERMAN_NOUN = re.compile(
+    r"(?P<prefix>(?:ab|an|auf|aus|be|bei|ein|ent|her|hin|mit|nach|rück|teil|über|um|unter|ver|vor|wider|zu|zurück){1,2})"
+    rf"(?P<noun>{'|'.join(_GERMAN_NOUNS)})(?:e?[ns]|e)?"
+)
+
+
+def german_basic_form(word: str) -> str:
+    """Return the verb of a German noun in lower case that has another vowel; the word itself if it is none."""
+    match = _GERMAN_NOUN.fullmatch(word)
+    return f"{match['prefix']}{_GERMAN_NOUNS[match['noun']]}" if match else word
 
 
 def basic_form(word: str) -> str:

@@ -18,7 +18,7 @@ import snowballstemmer
 
 from . import languages
 from .function_words import FUNCTION_WORDS
-from .irregular_words import basic_form
+from .irregular_words import basic_form, german_basic_form
 from .sentences.unspaced_scripts import UNSPACED
 
 # Combining marks (vowel signs and the like), which are part of words in many scripts but not of `\w`; so are joiners.
@@ -40,6 +40,7 @@ _MARK = re.compile(f"[{_MARKS}\u200c\u200d]")
 _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _RUNS = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _ENGLISH = FUNCTION_WORDS["english"]
+_BASIC_FORMS = {"english": basic_form, "german": german_basic_form}
 _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"})
 # Languages whose compounds are one word, and the lengths of the parts of one. Shorter ones are in other words, too.
 _COMPOUNDING = frozenset({"danish", "dutch", "german", "norwegian", "swedish"})
@@ -121,7 +122,8 @@ class _KnownStems(dict[str, str]):
         plain = word.replace("’", "'")
         if len(self) >= _MAX_KNOWN_STEMS:
             self.clear()
-        known = self[word] = _stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain)
+        basic = _BASIC_FORMS.get(used, str)(plain)
+        known = self[word] = _stemmers.get(used).stemWord(basic)
         return known
 
 

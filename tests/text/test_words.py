@@ -203,3 +203,17 @@ def test_more_words_than_are_kept_have_their_stems() -> None:
 )
 def test_possessives_are_no_content_words(question: str, lang: str, content: list[str]) -> None:
     assert words.content_words(question, lang) == content
+
+
+@pytest.mark.parametrize(
+    ("noun", "verb"),
+    [("austritt", "austreten"), ("teilnahme", "teilnehmen"), ("rückgaben", "rückgeben"), ("einzugs", "einziehen")],
+)
+def test_german_nouns_have_the_stem_of_their_verb(noun: str, verb: str) -> None:
+    assert words.stem(noun, "de") == words.stem(verb, "de")
+    assert words.stem(noun, "en") != words.stem(verb, "en")
+
+
+@pytest.mark.parametrize(("noun", "stem"), [("schritt", "schritt"), ("zug", "zug"), ("gang", "gang")])
+def test_other_german_nouns_keep_their_stem(noun: str, stem: str) -> None:
+    assert words.stem(noun, "de") == stem
