@@ -8,7 +8,7 @@ from rag.text import citation_markers
 from rag.text.markup import html_tags, links, pictures, references
 from rag.text.markup.titles.faq_questions import without_answer_label
 from rag.text.markup.writing_direction import end_directions
-from rag.text.sentences.quotable_units import LABEL, UnitKind
+from rag.text.sentences.quotable_units import ITEM_MARK, LABEL, UnitKind
 from rag.text.sentences.unspaced_scripts import count_words
 from rag.types import Passage
 
@@ -18,6 +18,9 @@ from .quotes import Quote
 
 # What is read below its heading if no line introduces it.
 _LABELLED = frozenset({UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE})
+# Markdown shows an item that is indented so far within any other, and none as code.
+_INDENTATION, _MAX_LEVELS = "    ", 3
+_ITEM_MARK = re.compile(rf"\A{ITEM_MARK}\s+")
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]
 
@@ -80,10 +83,15 @@ def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: boo
         is_cut: Whether a list or table has more than is quoted, which a line `- …` says.
     """
     lines: list[str] = []
+    levels: list[int] = []  # how far the items above are indented, each within the one before
     previous_block = None
     for index in run:
         part = structure.parts[index]
         rendered = _render_part(structure, index)
+        if part.kind is UnitKind.ITEM:
+            indentation = structure.indentation(index)
+            levels = [*(level for level in levels if level < indentation), indentation]
+            rendered = _INDENTATION * min(len(levels) - 1, _MAX_LEVELS) + rendered
         is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
         term = structure.term_of(index) if index == run[0] else structure.term_above(index)
         if term is not None and part.kind is UnitKind.SENTENCE:
@@ -114,7 +122,10 @@ def _is_clear(structure: PassageStructure, index: int) -> bool:
 
 
 def _label(structure: PassageStructure, index: int) -> str:
-    """Return the heading above a list or table, as its introduction."""
+    """Return the heading above a list or table, or the item that the first one is below, as its introduction."""
+    parent = structure.parent_item(index) if structure.parts[index].kind is UnitKind.ITEM else None
+    if parent is not None:
+        return _ITEM_MARK.sub("", _plain(structure, structure.text(parent)))
     heading = structure.heading_index(index)
     title = structure.visible_text(heading) if heading is not None else next(iter(structure.passage.headings[-1:]), "")
     title = _plain(structure, plain_heading(title))

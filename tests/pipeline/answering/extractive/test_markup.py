@@ -279,3 +279,17 @@ def test_a_command_without_an_introduction_is_shown_below_its_heading() -> None:
     text = "# Tasks\n\n## Upgrade the kettle\n\n```\n$ kettle upgrade\n```\n\n## Sell the kettle\n\nAsk us."
     shown = answer("How do I upgrade the kettle?", passage(text))
     assert shown.startswith("Upgrade the kettle:\n```\n$ kettle upgrade\n```")
+
+
+def test_an_item_is_shown_below_the_item_that_introduces_it() -> None:
+    others = "".join(f"    {number}. Pot {number} is for guests from far away.\n" for number in range(1, 9))
+    rules = "    9. Tea is poured away if:\n        1. it is cold\n        2. it is green\n"
+    shown = answer("Is green tea poured away?", passage(f"# Rules\n\n1. Pots\n{others}{rules}{others}"))
+    assert shown == "Tea is poured away if:\n2. it is green [1]"
+
+
+def test_lists_within_lists_are_indented() -> None:
+    text = "# Tea\n\nMake tea like this:\n\n1. Boil:\n   - water\n   - milk\n2. Wait"
+    assert answer("How do I make tea?", passage(text)) == (
+        "Make tea like this:\n1. Boil:\n    - water\n    - milk\n2. Wait [1]"
+    )

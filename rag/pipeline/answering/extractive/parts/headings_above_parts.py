@@ -139,9 +139,10 @@ class PassageLayout:
             return False
         first = next((part for part in self.parts[term + 1 : index + 1] if part.kind is not UnitKind.TERM), None)
         is_first_block = first is not None and first.block == self.parts[index].block
-        return not is_first_block and self._indentation(index) <= self._indentation(term)
+        return not is_first_block and self.indentation(index) <= self.indentation(term)
 
-    def _indentation(self, index: int) -> int:
+    def indentation(self, index: int) -> int:
+        """Return how many characters are before a part on its line."""
         start = self.parts[index].start
         return start - self.passage.text.rfind("\n", 0, start)
 
@@ -187,6 +188,14 @@ class PassageLayout:
         text = self.passage.text
         before = text[text.rfind("\n", 0, part.start) + 1 : part.start]
         return is_definition_mark(before)
+
+    def parent_item(self, index: int) -> int | None:
+        """Return the item that a part of a list is below, if it introduces that with a colon."""
+        indentation = self.indentation(index)
+        for above in range(index - 1, self._first[self.parts[index].block] - 1, -1):
+            if self.indentation(above) < indentation:
+                return above if ends_with_colon(self.text(above)) else None
+        return None
 
     def is_title(self, index: int) -> bool:
         """Return whether a heading is the title of a document: of the first level, or its first words."""
