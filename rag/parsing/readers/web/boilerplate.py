@@ -17,6 +17,8 @@ _NOTE = " or ".join(
         ),
     ]
 )
+# The style of an element in small letters, without white space.
+_STYLE = "translate(@style, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ \t\r\n', 'abcdefghijklmnopqrstuvwxyz')"
 _BOILERPLATE = " | ".join(
     [
         *(f"//{tag}" for tag in ("script", "style", "template", "noscript", "svg", "iframe", "object", "xml")),
@@ -25,8 +27,7 @@ _BOILERPLATE = " | ".join(
         f"//aside[not({_NOTE})]",
         # A sign beside a heading, which links to it.
         "//a[starts-with(@href, '#') and contains('¶#§', normalize-space()) and string-length(normalize-space()) = 1]",
-        "//*[contains(translate(@style, ' ', ''), 'display:none')]",
-        "//*[contains(translate(@style, ' ', ''), 'visibility:hidden')]",
+        *(f"//*[contains({_STYLE}, '{hidden}')]" for hidden in ("display:none", "visibility:hidden")),
         "//header[not(ancestor::main or ancestor::article)]",
         "//*[@hidden or @aria-hidden='true']",
         "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",

@@ -4,7 +4,7 @@ They become headings, so that a question stays with its answer. Answers that a c
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import lxml.html
 from lxml import etree
@@ -21,8 +21,8 @@ _LINE_BREAK = "br"
 _EMPHASIS = frozenset({"b", "strong", "em", "i", "span", "u"})
 # What is hidden until somebody clicks on the element that names it.
 _CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
-_HIDDEN_BY = ("style", "hidden", "aria-hidden")
-_HIDDEN = "//*[@hidden or @aria-hidden='true' or contains(translate(@style, ' ', ''), 'display:none')]"
+_HIDDEN_BY = ("hidden", "aria-hidden")
+_NOT_DISPLAYED, _NOT_VISIBLE = "display:none", "visibility:hidden"
 _MAX_CHARACTERS, _MIN_EQUAL, _MAX_PARENTS = 200, 2, 2
 # In the classes of buttons that show a text below them.
 _ACCORDIONS = ("accordion", "collaps")
@@ -30,18 +30,44 @@ _QUESTION_MARKS = ("?", "？", "؟", "՞")
 
 
 def show_answers(page: lxml.html.HtmlElement) -> None:
-    """Show the answers that are hidden until somebody clicks on their question."""
-    named = {
-        (element.get(name) or "").removeprefix("#")
-        for name in _CONTROLS
-        for element in page.iterfind(f".//*[@{name}]")
-        if _is_question(_text(element))
-    }
-    for element in page.xpath(_HIDDEN):
-        above = next(element.itersiblings("*", preceding=True), None)  # no comment
-        if element.get("id") in named or (above is not None and _is_question(_text(above))):
-            for name in _HIDDEN_BY:
-                element.attrib.pop(name, None)
+    """Show the answers that are hidden until somebody clicks on their question, which is above them and shown itself.
+
+    What is hidden in another way as well stays hidden: pages hide text from people to influence machines.
+    """
+    hidden, named = set[lxml.html.HtmlElement](), set[str]()
+    for element in page.iter(etree.Element):
+        if element.getparent() in hidden:
+            hidden.add(element)
+        elif _is_hidden(element):
+            above = next(element.itersiblings("*", preceding=True), None)  # no comment
+            if element.get("id") in named or (above is not None and _is_shown_question(above, hidden)):
+                _show(element)
+            else:
+                hidden.add(element)
+        elif names := {element.get(name, "").removeprefix("#") for name in _CONTROLS} - {""}:
+            named |= names if _is_shown_question(element, hidden) else set()
+
+
+def _is_hidden(element: lxml.html.HtmlElement) -> bool:
+    style = element.get("style")
+    is_by_style = style is not None and any(part in _without_space(style) for part in (_NOT_DISPLAYED, _NOT_VISIBLE))
+    return is_by_style or element.get("hidden") is not None or element.get("aria-hidden") == "true"
+
+
+def _show(element: lxml.html.HtmlElement) -> None:
+    parts = element.attrib.pop("style", "").split(";")
+    element.set("style", ";".join(part for part in parts if _NOT_DISPLAYED not in _without_space(part)))
+    for name in _HIDDEN_BY:
+        element.attrib.pop(name, None)
+
+
+def _without_space(style: str) -> str:
+    return "".join(style.split()).lower()
+
+
+def _is_shown_question(element: lxml.html.HtmlElement, hidden: Set[lxml.html.HtmlElement]) -> bool:
+    """Return whether an element is a question, no word of which is hidden."""
+    return _is_question(_text(element)) and not any(_text(part) for part in element.iter() if part in hidden)
 
 
 def mark_questions(page: lxml.html.HtmlElement) -> None:
@@ -86,12 +112,13 @@ def _divide(element: lxml.html.HtmlElement) -> None:
 
 def _text_before_block(element: lxml.html.HtmlElement) -> tuple[str, lxml.html.HtmlElement | None]:
     """Return the text that an element begins with, and the block or line break behind it."""
-    parts = [element.text or ""]
+    parts, count = [element.text or ""], 0
     for child in element:
         if child.tag == _LINE_BREAK or child.tag in _BLOCKS:
             return " ".join("".join(parts).split()), child
         parts += [_text(child), child.tail or ""]
-        if sum(map(len, parts)) > 2 * _MAX_CHARACTERS:
+        count += len(parts[-2]) + len(parts[-1])
+        if count > 2 * _MAX_CHARACTERS:
             break
     return "", None
 
