@@ -138,7 +138,7 @@ class _Pages:
         places = tables_of_page.places(lines)
         in_tables = frozenset[int]().union(*places)
         if (ordered := in_writing_order(page_lines, lines, in_tables, self._budget)) != lines:
-            lines = ordered or order_by_place(page_lines, lines, places)
+            lines = ordered or order_by_place(page_lines, lines, places, self._budget)
             tables_of_page = self._find_tables(page, page_lines, lines, ruled)
         tables, placed = tables_of_page.rows, tables_of_page.placed
         as_read = self._insert(tables, text)
@@ -165,7 +165,7 @@ class _Pages:
         inserted = [rows for rows in tables if table_places.markdown(rows) in written]
         titles = frozenset(_HEADING.findall(written))
         whole = frozenset(line.text for line in lines if len(page_lines.segments(line)) == 1)
-        by_place = frozenset(line.text for line in order_by_place(page_lines, lines, []))
+        by_place = frozenset(line.text for line in order_by_place(page_lines, lines, [], self._budget))
         count_rows = partial(
             table_places.count_rows, known=inserted, titles=titles, lines=whole, rows_by_place=by_place
         )

@@ -1,10 +1,18 @@
 """PDF pages whose boxes were written in another order."""
 
+import itertools
 from collections.abc import Sequence
+
+import pypdfium2 as pdfium
+import pytest
 
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Text
+from rag.parsing.readers.pdf.order.by_place import order_by_place
+from rag.parsing.readers.pdf.text_lines import PageLines, TextLine
+from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 _SENTENCES = ["The boats are at the pier,", "and every guest gets a vest,", "which is worn on the lake."]
 
@@ -145,3 +153,25 @@ def _prices(x: float) -> list[Text]:
     drinks = ["Tea", "Milk and honey", "Water", "Lemonade of the house", "Juice"]
     names = [[Text(x, 680 - 14 * y, name), Text(x + 140, 680 - 14 * y, f"{y + 2}.50")] for y, name in enumerate(drinks)]
     return [item for row in names for item in row]
+
+
+def _lines_of(pdf: bytes) -> tuple[PageLines, list[TextLine]]:
+    page = PageLines(pdfium.PdfDocument(pdf)[0], 100_000)
+    return page, page.lines()
+
+
+def test_columns_of_a_page_are_found_in_linear_time() -> None:
+    def rows(columns: int, number: int) -> bytes:
+        cells = itertools.product(range(4), range(columns))
+        return drawn_pdf.draw([[Text(5 + 6 * x, 100 + 10 * y, f"{number}" if x % 2 else "word", 1) for y, x in cells]])
+
+    def order(pdf: bytes) -> None:
+        order_by_place(*_lines_of(pdf), [], WorkBudget(5_000_000))
+
+    assert takes_linear_time(order, rows, 480)
+
+
+def test_the_work_for_the_columns_of_a_document_is_limited() -> None:
+    pdf = drawn_pdf.draw([[*_box(50, 100, "Fees"), *_box(300, 100, "Times"), *_box(50, 700, "Rules")]])
+    with pytest.raises(WorkExceeded):
+        order_by_place(*_lines_of(pdf), [], WorkBudget(1))

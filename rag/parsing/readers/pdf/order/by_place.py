@@ -10,8 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.parsing.readers.pdf.text_lines import PageLines, Segment, TextLine
+from rag.parsing.readers.pdf.work_budget import WorkBudget
 
-_MAX_LINES, _MAX_COMPARISONS = 500, 1_000
+_MAX_LINES, _MAX_PARTS, _MAX_COMPARISONS, _PARTS_PER_STEP = 500, 2_000, 1_000, 4
+# No page has more columns of text; wide tables have.
+_MAX_COLUMNS = 20
 # After so many bands of text, columns are clear.
 _MAX_BANDS = 6
 # In heights of a letter: the space between columns, and how far apart the base lines of parts beside each other are.
@@ -63,18 +66,27 @@ class _Part:
         return any(map(str.isdigit, text)) and sum(map(str.isalpha, text)) <= _MAX_LETTERS_OF_VALUE
 
 
-def order_by_place(page: PageLines, lines: Sequence[TextLine], tables: Sequence[frozenset[int]]) -> list[TextLine]:
+def order_by_place(
+    page: PageLines, lines: Sequence[TextLine], tables: Sequence[frozenset[int]], budget: WorkBudget
+) -> list[TextLine]:
     """Return the lines of a page in the order of their places. Those with wide gaps may be divided or joined.
 
     Args:
         page: The page, which gets the parts of joined lines.
         lines: Its lines.
         tables: The numbers of the lines of each table, which stay together.
+        budget: For the comparison of parts.
+
+    Raises:
+        WorkExceeded: If too many would have to be compared.
     """
     if len(lines) > _MAX_LINES or not all(page.segments(line) for line in lines):
         return list(lines)
+    parts = list(_find_parts(page, lines, tables))
+    if len(parts) > _MAX_PARTS:
+        return list(lines)
     ordered: list[TextLine] = []
-    for row in _Division().rows(list(_find_parts(page, lines, tables))):
+    for row in _Division(budget).rows(parts):
         segments = [part.segment for part in row]
         if not row[0].is_line or _is_whole(page, row):
             ordered += row[0].lines
@@ -144,8 +156,8 @@ def _joined(segments: Sequence[Segment], min_gap: float) -> list[Segment]:
 class _Division:
     """The division of a page, with a limit of how often its parts are compared."""
 
-    def __init__(self) -> None:
-        self._left = _MAX_COMPARISONS
+    def __init__(self, budget: WorkBudget) -> None:
+        self._left, self._budget = _MAX_COMPARISONS, budget
 
     def rows(self, parts: Sequence[_Part]) -> Iterator[list[_Part]]:
         """Yield the rows of some parts in the order of reading."""
@@ -164,6 +176,7 @@ class _Division:
 
     def _columns(self, parts: Sequence[_Part]) -> list[list[_Part]]:
         self._left -= 1
+        self._budget.take(len(parts) // _PARTS_PER_STEP if self._left >= 0 else 0)
         return _columns(parts) if self._left >= 0 and len(parts) > 1 else [list(parts)]
 
     def _find_columns(self, bands: Sequence[Sequence[_Part]]) -> tuple[int, int]:
@@ -228,6 +241,8 @@ def _columns(parts: Sequence[_Part]) -> list[list[_Part]]:
         else:
             groups.append([part])
             right = part.right
+    if len(groups) > _MAX_COLUMNS:
+        return [list(parts)]
     are_labels = bool(groups) and _has_short_texts(groups[0])  # times stand before what happens, prices behind names
     while len(groups) > 1 and (number := next((n for n, group in enumerate(groups) if not _is_column(group)), -1)) >= 0:
         firsts = [first for first in (number - 1, number) if 0 <= first < len(groups) - 1]
