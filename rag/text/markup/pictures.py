@@ -37,13 +37,16 @@ _CITATION_BEFORE_ADDRESS = re.compile(rf"\[{_NUMBERS}{{1,99}}\]{_ADDRESS}")
 _LINK_AROUND_CITATION = re.compile(
     rf"\[{_NUMBERS}{{1,99}}\](?=([^\[\]]{{0,200}}(?:\[[^\[\]]{{0,20}}\][^\[\]]{{0,20}}){{0,3}}\]{{1,9}}){_ADDRESS})"
 )
-# Blocks of code of which clients draw pictures that load addresses. Entities may stand for letters of the language.
-_DRAWN_CODE = re.compile(r"(?<=```|~~~)(?:[ \t]{0,99}(?=mermaid|vega|[^\s`~&]{0,50}&)|[ \t]{100})", re.IGNORECASE)
-_OTHER_LANGUAGE = "text "
+# Blocks of code of which clients draw pictures or maps that load addresses, and all that name a directive of MyST, such
+# as `{figure}`, also between colons. Entities may stand for letters of the language.
+_DRAWN_CODE = re.compile(
+    r"(?<=```|~~~|:::)(?:[ \t]{0,99}(?=\{|mermaid|vega|geojson|topojson|[^\s`~:&]{0,50}&)|[ \t]{100})", re.IGNORECASE
+)
+_BORDERS, _OTHER_LANGUAGE = ("```", "~~~", ":::"), "text "
 # The end of a part that may be the beginning of a citation, a tag or a block of code.
 _UNDECIDED = re.compile(
-    rf"(?:\[{_NUMBERS}{{0,99}}|<(?:[a-z][^\s/>]{{0,99}})?|`{{1,20}}|~{{1,20}}"
-    r"|(?:`{3,20}|~{3,20})[ \t]{0,99}[^\s`~]{0,50})\Z",
+    rf"(?:\[{_NUMBERS}{{0,99}}|<(?:[a-z][^\s/>]{{0,99}})?|`{{1,20}}|~{{1,20}}|:{{1,20}}"
+    r"|(?:`{3,20}|~{3,20}|:{3,20})[ \t]{0,99}[^\s`~:]{0,50})\Z",
     re.IGNORECASE,
 )
 # What is next to each place at which something is inserted, except in blocks of code.
@@ -105,7 +108,8 @@ class PictureFilter:
         start, text = len(self._before), self._before + self._unread + part
         end = len(text) if is_end else _decided_end(text, start)
         insertions: dict[int, str] = {}
-        if _MAY_NEED_INSERTION.search(text, max(0, start - 1), end) or "```" in text or "~~~" in text:
+        has_code = any(border in text for border in _BORDERS)
+        if has_code or _MAY_NEED_INSERTION.search(text, max(0, start - 1), end):
             insertions = {place: added for place, added in _find_insertions(text).items() if start <= place < end}
         self._before, self._unread = text[max(0, end - _MAX_BEFORE) : end], text[end:]
         return _insert(text[:end], insertions, start)

@@ -25,7 +25,25 @@ from tests.support.checks.growth import takes_linear_time
 
 MAX_CHARACTERS = 25_000
 _PIECES_OF_TAGS = ["<a ", "<p x=", " style=", "/background =", "'", '"', ">", "<", "<img", "![", "[1]", ":", "a" * 60]
-_PIECES_OF_TAGS += ["[", "]", "(", "2, 3", "`", "~~~", "mer", "maid", " " * 70, "&", "\n", " onx=", "x_:"]
+_PIECES_OF_TAGS += [
+    "[",
+    "]",
+    "(",
+    "2, 3",
+    "`",
+    "~~~",
+    "mer",
+    "maid",
+    " " * 70,
+    "&",
+    "\n",
+    " onx=",
+    "x_:",
+    ":::",
+    "{",
+    "geo",
+    "json",
+]
 RUNS = [
     "\n",
     "=",
@@ -47,7 +65,7 @@ RUNS = [
     "؟",
 ]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke ", "The zebra is. "]
-RUNS += ["<a ", "<a b='", "[[1]", "[1]]", "[1][a", "```", "``` ", "```&", "`", "~~~ m", "<a_"]
+RUNS += ["<a ", "<a b='", "[[1]", "[1]]", "[1][a", "```", "``` ", "```&", "`", "~~~ m", "<a_", ":::", "```{", "::: {"]
 
 
 def filter_stream(text: str, size: int) -> str:
