@@ -45,7 +45,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Restored the backup of {manifest['created_at']}, made by version {manifest['version']}.")
         if manifest["originals"]["lost"]:
             self.stdout.write(f"{manifest['originals']['lost']:,} original files were lost before the backup.")
-        if manifest["secret_key_fingerprint"] != secret_key_fingerprint():
+        if manifest.get("secret_key_fingerprint") != secret_key_fingerprint():
             self.stdout.write(
                 "SECRET_KEY is not the one of the backup: everybody must sign in again, the secrets of webhooks must "
                 "be rotated, and those of single sign-on and pull sync entered again."

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-from .manifest import REQUIRED, FileTotals, Manifest, TableContent
+from .manifest import FileTotals, Manifest, TableContent, is_manifest
 
 FORMAT = 1
 _MANIFEST, _MANIFEST_HASH = "manifest.json", "manifest.sha256"
@@ -156,13 +156,14 @@ class ArchiveReader:
         if hashlib.sha256(last[_MANIFEST]).hexdigest().encode() != last[_MANIFEST_HASH]:
             raise InvalidArchive("The manifest is damaged.")
         try:
-            manifest: Manifest | None = json.loads(last[_MANIFEST])
+            manifest: object = json.loads(last[_MANIFEST])
         except (ValueError, RecursionError):
             manifest = None
-        if not isinstance(manifest, dict) or not manifest.keys() >= REQUIRED:
+        known = manifest.get("format") if isinstance(manifest, dict) else None
+        if isinstance(known, int) and known != FORMAT:
+            raise InvalidArchive(f"The archive has the format {known}, this version reads {FORMAT}.")
+        if not is_manifest(manifest):
             raise InvalidArchive("The manifest is not one of ragsite.")
-        if manifest["format"] != FORMAT:
-            raise InvalidArchive(f"The archive has the format {manifest['format']}, this version reads {FORMAT}.")
         return manifest
 
     def tables(self) -> Iterator[tuple[str, Iterator[bytes]]]:

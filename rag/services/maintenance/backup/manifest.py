@@ -1,7 +1,7 @@
 """What the manifest of a backup says about its content."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict, TypeGuard
 
 
 class TableContent(TypedDict):
@@ -63,5 +63,34 @@ class Manifest(TablesManifest):
     originals: OriginalFiles
 
 
+_TABLE: Mapping[str, type] = {"name": str, "columns": list, "rows": int, "bytes": int, "sha256": str}
+_FILES: Mapping[str, type] = {"count": int, "bytes": int, "sha256": str, "lost": int}
 # What restoring an archive needs.
-REQUIRED = {"format", "created_at", "version", "migrations", "tables", "sequences", "originals"}
+_REQUIRED: Mapping[str, type] = {
+    "format": int,
+    "created_at": str,
+    "version": str,
+    "migrations": list,
+    "tables": list,
+    "sequences": dict,
+    "originals": dict,
+}
+
+
+def is_manifest(value: object) -> TypeGuard[Manifest]:
+    """Return whether a value from JSON has what restoring an archive needs, each part of its kind."""
+    if not _has(value, _REQUIRED) or not _has(value["originals"], _FILES):
+        return False
+    return (
+        all(_has(table, _TABLE) and _are_texts(table["columns"]) for table in value["tables"])
+        and all(isinstance(key, list) and len(key) == 2 and _are_texts(key) for key in value["migrations"])
+        and all(type(last) is int for last in value["sequences"].values())
+    )
+
+
+def _has(value: object, kinds: Mapping[str, type]) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and all(type(value.get(name)) is kind for name, kind in kinds.items())
+
+
+def _are_texts(values: Sequence[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -86,6 +86,36 @@ def test_manifests_that_are_none_are_refused(tmp_path: Path, manifest: bytes) ->
         ArchiveReader(write(tmp_path / "backup", manifest=manifest))
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"migrations": 1},
+        {"migrations": [["rag"]]},
+        {"migrations": [["rag", 1]]},
+        {"tables": None},
+        {"tables": [{}]},
+        {"tables": [{"name": [], "columns": [], "rows": 0, "bytes": 0, "sha256": ""}]},
+        {"tables": [{"name": "x", "columns": [{}], "rows": 0, "bytes": 0, "sha256": ""}]},
+        {"tables": [{"name": "x", "columns": [], "rows": "0", "bytes": 0, "sha256": ""}]},
+        {"sequences": []},
+        {"sequences": {"x": "1"}},
+        {"originals": {}},
+        {"originals": {**MANIFEST["originals"], "lost": "1"}},
+        {"created_at": 1},
+    ],
+    ids=repr,
+)
+def test_manifests_with_parts_of_another_kind_are_refused(tmp_path: Path, part: dict[str, Any]) -> None:
+    path = write(tmp_path / "backup", manifest=json.dumps({**MANIFEST, **part}).encode())
+    with pytest.raises(InvalidArchive, match="not one of ragsite"):
+        ArchiveReader(path)
+
+
+def test_the_format_of_a_newer_version_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArchive, match="format 2"):
+        ArchiveReader(write(tmp_path / "backup", manifest=b'{"format": 2, "tables": 1}'))
+
+
 def test_a_compressed_table_is_read_in_small_pieces(tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(40 * 2**20), 9)
     assert len(bomb) < 2**18
