@@ -48,7 +48,11 @@ _FOOTER = frozenset({"footer", "copyright"})
 _MIN_NAVIGATION_SHARE, _MIN_FOOTER_SHARE = 0.8, 0.5
 # Navigation has several links, of few characters each; a list of articles has whole sentences.
 _MIN_LINKS, _MAX_LINK_CHARACTERS = 3, 40
-_COOKIES, _MAX_COOKIE_CHARACTERS = frozenset({"cookie", "cookies", "cookieconsent"}), 500
+# A question about cookies has a name of both kinds: a page may also sell some.
+_COOKIES, _MAX_COOKIE_CHARACTERS = frozenset({"cookie", "cookies"}), 500
+_NOTICES = frozenset(
+    {"banner", "bar", "notice", "notification", "consent", "law", "policy", "message", "popup", "modal", "alert"}
+)
 _REMOVED = "ragsite-removed"
 _NAME = re.compile(r"[a-z]+")
 
@@ -113,7 +117,7 @@ def _is_navigation(element: lxml.html.HtmlElement, text: _Text) -> bool:
     if element.tag in ("html", "body", "main", "article") or text.has_headings:
         return False
     names = set(_NAME.findall(f"{element.get('class', '')} {element.get('id', '')}".lower()))
-    if names & _COOKIES:
+    if "cookieconsent" in names or (names & _COOKIES and names & _NOTICES):
         return text.characters <= _MAX_COOKIE_CHARACTERS
     is_list = text.links >= _MIN_LINKS and text.linked <= _MAX_LINK_CHARACTERS * text.links
     if not is_list:
