@@ -12,8 +12,9 @@ from .http_client import TIMEOUT_SECONDS
 
 Result = TypeVar("Result")
 
-# How many abandoned calls of one server may still wait in this process, and for how long they count: a connection that
-# was cut off without a word never ends, and the server may be there again.
+# How many abandoned calls of a server may wait in this process before it is left alone, and for how long: a connection
+# that was cut off without a word never ends, and the server may be there again. It is left alone longer each time, so
+# that the calls of a server that is away for good do not pile up.
 MAX_ABANDONED, ABANDONED_SECONDS = 4, 3600
 _abandoned: defaultdict[str, list[tuple[threading.Thread, float]]] = defaultdict(list)
 
@@ -39,9 +40,9 @@ class BoundedCalls:
             ListingFailed: If it has not returned in time, or a call of this connection has not.
         """
         waiting = _abandoned[self._server]
-        oldest = time.monotonic() - ABANDONED_SECONDS
-        waiting[:] = [(thread, since) for thread, since in waiting if thread.is_alive() and since > oldest]
-        if self._has_abandoned or len(waiting) >= MAX_ABANDONED:
+        waiting[:] = [(thread, since) for thread, since in waiting if thread.is_alive()]
+        oldest = time.monotonic() - ABANDONED_SECONDS * max(1, len(waiting) // MAX_ABANDONED)
+        if self._has_abandoned or sum(since > oldest for _, since in waiting) >= MAX_ABANDONED:
             raise ListingFailed("The file system still does not answer an earlier request.")
         future: Future[Result] = Future()
         thread = threading.Thread(target=_run, args=(function, future), daemon=True)
