@@ -173,6 +173,15 @@ def test_lines_take_linear_time() -> None:
     assert takes_linear_time(join_divided_words, lambda length, seed: "a-\n\ufffe " * (length // 5), 100_000)
 
 
+@pytest.mark.parametrize("unit", ["§ ", "1.", "Article 1", "IV", " "])
+def test_the_number_of_a_title_is_found_in_linear_time(unit: str) -> None:
+    def write(text: str) -> None:
+        title = [_line("Fees and dues", 700, height=12), _line(f"{text}.", 688, height=12)]
+        _markdown(*title, _line("b" * (len(text) + 100), 600))
+
+    assert takes_linear_time(write, lambda length, seed: f"{unit * (length // len(unit))}{seed}", 40_000)
+
+
 def test_a_pdf_that_is_cut_off_is_refused_not_read_with_wrong_letters(read: Read) -> None:
     content = drawn_pdf.draw([[Text(56, 700, "Herons nest in colonies.")]])
     with pytest.raises(ParseFailed, match="cut off"):
