@@ -15,7 +15,7 @@ import psutil
 import psycopg
 from psycopg.rows import TupleRow
 
-from . import postgres_upgrade
+from . import memory, postgres_upgrade
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
 # The login of the product, and that of the server's administrator, who prepares the database for it.
@@ -98,7 +98,8 @@ def _start_and_prepare(cluster: Path, sockets: Path, *, throwaway: bool, superus
             stale.unlink(missing_ok=True)
         give_to_system_user(cluster, sockets)
         log = cluster / "server.log"
-        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_shared_buffers_mb()}MB"
+        buffers = memory.shared_buffers_mb(memory.available_memory(psutil.virtual_memory().total))
+        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={buffers}MB"
         options += f" {_THROWAWAY_OPTIONS}" if throwaway else ""
         _start_server(cluster, log, options)
     if not _has_administrator(cluster):
@@ -154,15 +155,6 @@ def _create(cluster: Path) -> None:
         configuration.write(_CONFIGURATION)
     (partial / "pg_hba.conf").write_text(_AUTHENTICATION)
     partial.rename(cluster)
-
-
-def _shared_buffers_mb() -> int:
-    """Return shared_buffers in megabytes: a quarter of the memory, at most a gigabyte.
-
-    A gigabyte caches what searches of 200,000 chunks read. Reading a page that is not cached costs twenty times as much
-    as comparing its vectors.
-    """
-    return max(128, min(1024, psutil.virtual_memory().total // 4 // 2**20))
 
 
 def _running_server(cluster: Path) -> psutil.Process | None:
