@@ -99,7 +99,8 @@ def _start_and_prepare(cluster: Path, sockets: Path, *, throwaway: bool, superus
         give_to_system_user(cluster, sockets)
         log = cluster / "server.log"
         buffers = memory.shared_buffers_mb(memory.available_memory(psutil.virtual_memory().total))
-        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={buffers}MB"
+        # Most pages that are not cached are in the page cache: a read by another process costs more than a copy.
+        options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={buffers}MB -c io_method=sync"
         options += f" {_THROWAWAY_OPTIONS}" if throwaway else ""
         _start_server(cluster, log, options)
     if not _has_administrator(cluster):
