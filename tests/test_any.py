@@ -57,6 +57,7 @@ MODULES_BY_REASON: dict[str, tuple[str, ...]] = {
         "rag.providers.http.scoring_endpoint",
         "rag.providers.rerankers.cohere",
         "rag.providers.stores.qdrant.client",
+        "rag.services.maintenance.backup.manifest",
         "ragsite.http.bodies.json_types",
     ),
     "rows and columns that mypy cannot know": (
