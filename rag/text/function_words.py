@@ -33,6 +33,8 @@ seiner seit sich sie sind so solche soll sollen sollte sondern sonst über um un
 wann war waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden wessen wie wieder
 wir wird wo wohin woher wurde wurden zu zum zur zwischen meinen meinem meiner meines deinen deinem deiner deines
 seines unseren unserem unserer unseres eure euren eurem eurer eures ihres keines
+daran darauf daraus darin darüber darum davon davor hierzu inwiefern inwieweit weshalb weswegen wieso wobei wodurch
+wofür wogegen womit wonach woran worauf woraus worin worüber worum wovon wovor wozu
 """
 _FRENCH = """
 a afin ai ainsi alors au aucun aucune aussi autre autres aux avait avant avec avez avoir avons ayant c car ce ceci
@@ -42,6 +44,7 @@ j je jusque l la là laquelle le lequel les lesquels leur leurs lors lorsque lui
 ne ni nos notre nous on ont ou où par parce pas pendant peu peut peuvent peux plus pour pourquoi puis qu quand que
 quel quelle quelles quels qui quoi s sa sans se selon sera seront ses si soi soit son sont sous sur t ta te tes toi
 ton tous tout toute toutes très tu un une vers via voici voilà vos votre vous y
+auquel auxquelles auxquels desquelles desquels duquel lesquelles
 """
 _SPANISH = """
 a al algo algún alguna algunas algunos ambos ante antes aquel aquella aquellas aquellos así aún aunque bajo bien cada
@@ -52,6 +55,7 @@ la las le les lo los más me mi mis mientras mismo muy nada ni no nos nosotros n
 otros para pero poco por porque pues puede pueden puedo que qué quien quién quienes se sea ser si sí sido sin sobre
 solo sólo son soy su sus también tan tanto te tener tengo ti tiene tienen todo todos tu tú tus un una unas uno unos
 usted ustedes y ya yo nuestros nuestras vuestro vuestra vuestros vuestras
+adónde cuya cuyas cuyo cuyos quiénes
 """
 _ITALIAN = """
 a abbiamo ad agli ai al alcuni alcune all alla alle allo allora altra altre altri altro anche ancora avere aveva c che
@@ -70,6 +74,7 @@ há isso isto já lhe lhes mais mas me mesmo meu meus minha minhas muito na não
 o onde os ou outra outras outro outros para pela pelas pelo pelos pode podem por porque porquê qual quais quando
 quanta quantas quanto quantos que quê quem são se sem ser será seu seus si sido só sob sobre sua suas também tão te
 tem têm ter teu toda todas todo todos tu tua um uma umas uns você vocês nossos nossas
+aonde cuja cujas cujo cujos
 """
 _DUTCH = """
 aan al alle alleen als altijd andere ben bij dan dat de deze die dit doen door dus een eens elk elke en er geen geweest
@@ -77,6 +82,7 @@ haar had hadden heb hebben heeft hem het hier hij hoe hoeveel hun iemand iets ik
 kon kunnen maar me meer men met mij mijn moet moeten na naar niet niets nog nu of om omdat onder ons onze ook op over
 reeds te tegen toch toen tot tussen uit uw van veel voor waar waarom wanneer want waren was wat we wel welk welke werd
 wie wij wil worden wordt ze zelf zich zij zijn zo zonder zou zouden
+waaraan waarbij waardoor waarheen waarin waarmee waarop waarover waaruit waarvan waarvoor
 """
 _SWEDISH = """
 alla allt än är att av blev bli blir de dem den denna deras dess dessa det detta dig din ditt du då där efter ej

@@ -196,12 +196,14 @@ def test_more_words_than_are_kept_have_their_stems() -> None:
     [
         ("Wo kann ich meinen Wagen parken?", "de", ["wagen", "parken"]),
         ("Wer pflegt den Garten unserer Nachbarn?", "de", ["pflegt", "garten", "nachbarn"]),
+        ("Wofür und womit wird der Garten gepflegt?", "de", ["garten", "gepflegt"]),
+        ("Waarmee betaal ik?", "nl", ["betaal"]),
         ("¿Dónde están nuestras llaves?", "es", ["llaves"]),
         ("Dove sono i vostri biglietti?", "it", ["biglietti"]),
         ("Onde estão os nossos livros?", "pt", ["livros"]),
     ],
 )
-def test_possessives_are_no_content_words(question: str, lang: str, content: list[str]) -> None:
+def test_possessives_and_pronouns_are_no_content_words(question: str, lang: str, content: list[str]) -> None:
     assert words.content_words(question, lang) == content
 
 
