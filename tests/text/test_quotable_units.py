@@ -206,6 +206,12 @@ def test_the_text_of_a_link_may_go_on_below() -> None:
         "[A](a)",
         "[B](b)",
     ]
+    text = "1. Follow the\n   [Steps](https://tea.example), and the\n   [Rules](b).\n2. If it rings,\n   `stop` it."
+    units = [" ".join(text[unit.start : unit.end].split()) for unit in split_units(text)]
+    assert units == [
+        "1. Follow the [Steps](https://tea.example), and the [Rules](b).",
+        "2. If it rings, `stop` it.",
+    ]
 
 
 def test_blank_lines_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,9 +248,15 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
     if text.rfind("[", line.start, line.end) > text.rfind("]", line.start, line.end):  # within the text of a link
         return True
     # A link or code did not fit into the line, however short its first word is.
-    if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start] in "[`" and text[line.end - 1].isalpha():
-        return True
+    if text[following.start] in "[`" and (text[line.end - 1].isalpha() or text[line.end - 1] == ","):
+        is_deeper = _indentation(text, following) > _indentation(text, line)
+        if is_deeper or line.length >= _MIN_CONTINUED_CHARACTERS:
+            return True
     return _is_full(text, line, following, max_width)
+
+
+def _indentation(text: str, line: _Line) -> int:
+    return line.start - text.rfind("\n", 0, line.start)
 
 
 def _is_full(text: str, line: _Line, following: _Line, max_width: int) -> bool:
