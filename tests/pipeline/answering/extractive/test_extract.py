@@ -258,3 +258,8 @@ def test_chinese_and_japanese_sentences_are_joined_without_spaces() -> None:
     text = "会员卡遗失后，请到前台补办。会员卡补办的手续费为每次三十元，可以在前\n台支付。"
     assert answer("会员卡遗失", passage(text, lang="zh")) == f"{text.replace(chr(10), '')} [1]"
     assert answer("Is tea hot?", passage("Tea is hot… It is green.")) == "Tea is hot… It is green. [1]"
+
+
+def test_a_number_that_counts_what_is_asked_comes_first() -> None:
+    text = "Vacation days roll over, up to 27 days at any time.\n\nAll of us have 20 days of vacation."
+    assert answer("How many vacation days do I get?", passage(text)).startswith("All of us have 20 days of vacation.")
