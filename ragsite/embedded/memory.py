@@ -5,16 +5,29 @@ from pathlib import Path
 _MB = 2**20
 # The web server and the workers at rest.
 _OTHER_PROCESSES = 1024 * _MB
-_SMALLEST, _LARGEST = 128, 4096
+# Without much data, more than a gigabyte would only take memory for its administration: 21 MB for each.
+_SMALLEST, _LARGEST, _LARGEST_WITHOUT_DATA = 128, 4096, 1024
 
 
-def shared_buffers_mb(memory: int) -> int:
+def shared_buffers_mb(memory: int, stored: int) -> int:
     """Return shared_buffers in megabytes: a quarter of the memory beside the other processes, at most 4 GB.
+
+    More than 1 GB only if there are as many data. They may grow until the next start.
 
     PostgreSQL's documentation recommends a quarter. Shared buffers count to a container's limit as soon as they are
     used, and cannot be given back like the page cache, so that the other processes come first.
+
+    Args:
+        memory: what all processes may take, in bytes.
+        stored: the size of the data, in bytes.
     """
-    return max(_SMALLEST, min(_LARGEST, (memory - _OTHER_PROCESSES) // 4 // _MB))
+    useful = min(_LARGEST, max(_LARGEST_WITHOUT_DATA, stored // _MB))
+    return max(_SMALLEST, min(useful, (memory - _OTHER_PROCESSES) // 4 // _MB))
+
+
+def stored_bytes(cluster: Path) -> int:
+    """Return the size of the tables and indexes of a cluster of PostgreSQL that is not running, in bytes."""
+    return sum(file.stat().st_size for file in (cluster / "base").glob("*/*"))
 
 
 def available_memory(

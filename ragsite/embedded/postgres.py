@@ -98,7 +98,8 @@ def _start_and_prepare(cluster: Path, sockets: Path, *, throwaway: bool, superus
             stale.unlink(missing_ok=True)
         give_to_system_user(cluster, sockets)
         log = cluster / "server.log"
-        buffers = memory.shared_buffers_mb(memory.available_memory(psutil.virtual_memory().total))
+        available = memory.available_memory(psutil.virtual_memory().total)
+        buffers = memory.shared_buffers_mb(available, memory.stored_bytes(cluster))
         # Most pages that are not cached are in the page cache: a read by another process costs more than a copy.
         options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={buffers}MB -c io_method=sync"
         options += f" {_THROWAWAY_OPTIONS}" if throwaway else ""

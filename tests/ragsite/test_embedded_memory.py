@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragsite.embedded.memory import available_memory, shared_buffers_mb
+from ragsite.embedded.memory import available_memory, shared_buffers_mb, stored_bytes
 
 GB = 2**30
 
@@ -13,7 +13,18 @@ GB = 2**30
     ("gigabytes", "megabytes"), [(0.5, 128), (1, 128), (2, 256), (4, 768), (8, 1792), (16, 3840), (24, 4096)]
 )
 def test_the_cache_is_a_quarter_of_what_the_other_processes_leave(gigabytes: float, megabytes: int) -> None:
-    assert shared_buffers_mb(int(gigabytes * GB)) == megabytes
+    assert shared_buffers_mb(int(gigabytes * GB), 100 * GB) == megabytes
+
+
+@pytest.mark.parametrize(("stored", "megabytes"), [(0, 1024), (GB // 2, 1024), (3 * GB, 3072), (9 * GB, 4096)])
+def test_the_cache_is_no_larger_than_the_data(stored: int, megabytes: int) -> None:
+    assert shared_buffers_mb(64 * GB, stored) == megabytes
+
+
+def test_tables_and_indexes_are_data(tmp_path: Path) -> None:
+    for name, size in (("base/1/1", 10), ("base/1/2", 20), ("base/5/1", 30), ("pg_wal/1", 40)):
+        write(tmp_path / name, "x" * (size - 1))
+    assert stored_bytes(tmp_path) == 60
 
 
 @pytest.fixture
